@@ -1,7 +1,7 @@
 """What the package index is told of this project: its addresses, and a README whose links and pictures work there.
 
-Both follow from one address, the repository's: `TINYGRAD_EDU_REPOSITORY`, or else that of the clone's `origin`. A build without
-either (from an unpacked archive) says nothing of addresses, and leaves the README as it is.
+Both follow from one address, the repository's: `TINYGRAD_EDU_REPOSITORY`, or else that of the clone's `origin`. A build
+without either (from an unpacked archive) says nothing of addresses, and leaves the README as it is.
 """
 
 from __future__ import annotations

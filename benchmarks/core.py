@@ -2,9 +2,10 @@
 
     python benchmarks/core.py
 
-Each row is the median of several runs of one piece of work, on one thread, the peers in turn; the last column is the ratio
-to the first peer of its group. Whole networks are in `benchmarks/ops.py --only training`. Peers: PyTorch on the CPU, micrograd, HIPS autograd, and the same mathematics written by hand in NumPy.
-Needs `pip install torch micrograd autograd` beside the project; a peer that is missing is left out, and said so.
+Each row is the median of several runs of one piece of work, on one thread, the peers in turn; the last column is the
+ratio to the first peer of its group. Whole networks are in `benchmarks/ops.py --only training`. Peers: PyTorch on the
+CPU, micrograd, HIPS autograd, and the same mathematics written by hand in NumPy. Needs `pip install torch micrograd
+autograd` beside the project; a peer that is missing is left out, and said so.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ except ImportError:
 
 
 def interleaved_ms(cases: dict[str, Callable[[], object]], runs: int) -> dict[str, float]:
-    """The median time of each case in milliseconds. In each round every case runs once, so that all share the same noise."""
+    """The median time of each case in milliseconds. Each round runs every case once: all share the same noise."""
     times: dict[str, list[float]] = {name: [] for name in cases}
     for work in cases.values():
         work()
@@ -147,7 +148,7 @@ def mlp_hips() -> Callable[[], object]:
     return lambda: gradient(W1, B1, W2, B2)
 
 
-# --- memory ------------------------------------------------------------------------------------------------------------
+# --- memory -----------------------------------------------------------------------------------------------------------
 
 
 def bytes_per_op(n: int = 10_000) -> float:
@@ -163,11 +164,11 @@ def bytes_per_op(n: int = 10_000) -> float:
     return used / n
 
 
-# --- what a reader passes -----------------------------------------------------------------------------------------------
+# --- what a reader passes ---------------------------------------------------------------------------------------------
 
 
 def passed() -> tuple[int, int, int]:
-    """Files, functions and lines of the package that `y = w * x; y.backward()` runs, after one run that is not counted."""
+    """Files, functions and lines of the package that `y = w * x; y.backward()` runs, from its second run on."""
     home = os.path.dirname(tinygrad_edu.__file__)
     w, x = tinygrad_edu.tensor(3.0, requires_grad=True), tinygrad_edu.tensor(2.0)
     functions: set[tuple[str, str]] = set()
@@ -191,7 +192,7 @@ def passed() -> tuple[int, int, int]:
     return len({file for file, _ in functions}), len(functions), len(lines)
 
 
-# --- import ------------------------------------------------------------------------------------------------------------
+# --- import -----------------------------------------------------------------------------------------------------------
 
 
 def import_seconds(module: str, runs: int = 9) -> float:

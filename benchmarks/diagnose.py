@@ -2,17 +2,19 @@
 
     python benchmarks/diagnose.py [--cost] [--causes] [--held-out] [--observe FILE] [--replay FILE]
 
-Cost: one training step of a GPT of 10 million parameters and of a ResNet-18 on PyTorch's CPU, alone and under observation, in
-turns within one process; the peak of memory, each in a process of its own. What we aim at: at most 3 times the step's own time
-and 1.5 times its memory.
+Cost: one training step of a GPT of 10 million parameters and of a ResNet-18 on PyTorch's CPU, alone and under
+observation, in turns within one process; the peak of memory, each in a process of its own. What we aim at: at most 3
+times the step's own time and 1.5 times its memory.
 
-Causes: the broken and the healthy programs of the tests, on PyTorch. viz names a cause when its first finding has the kind and
-the line. The peers give no line: one is said to name a cause as soon as anything that it says holds a word of that group of
-trouble (`WORDS`), which is generous. They watch a model: each gets all modules of a program as one, its optimizer and its losses,
-and is told after each step. Peers that are not installed (`pip install torchdiag torch-audit torchmortem`) are left out.
+Causes: the broken and the healthy programs of the tests, on PyTorch. viz names a cause when its first finding has the
+kind and the line. The peers give no line: one is said to name a cause as soon as anything that it says holds a word of
+that group of trouble (`WORDS`), which is generous. They watch a model: each gets all modules of a program as one, its
+optimizer and its losses, and is told after each step. Peers that are not installed (`pip install torchdiag torch-audit
+torchmortem`) are left out.
 
-Held out: how far a report can be trusted, on programs that no rule was changed for. Observe: run all programs of the tests
-once and keep what is seen. Replay: judge that again in seconds, by all rules and by all but each; what one program alone needs can go.
+Held out: how far a report can be trusted, on programs that no rule was changed for. Observe: run all programs of the
+tests once and keep what is seen. Replay: judge that again in seconds, by all rules and by all but each; what one
+program alone needs can go.
 """
 
 from __future__ import annotations
@@ -143,9 +145,8 @@ def training(name: str) -> tuple[nn.Module, torch.optim.Optimizer, Callable[[], 
 
 def cost() -> None:
     """Print the time of a step and the peak of memory, alone and observed."""
-    print(
-        f"{'model':10}{'parameters':>12}{'step':>10}{'observed':>10}{'ratio':>8}{'memory':>10}{'observed':>10}{'ratio':>8}"
-    )
+    head = f"{'model':10}{'parameters':>12}{'step':>10}{'observed':>10}{'ratio':>8}"
+    print(f"{head}{'memory':>10}{'observed':>10}{'ratio':>8}")
     for name in MODELS:
         model, optimizer, step = training(name)
         step()
@@ -352,7 +353,8 @@ def held_out() -> None:
         for one in findings:
             print(f"false {'certain' if one.certain else 'likely'}: {case.name}: {one.kind}, line {one.line}")
     print(
-        f"first finding right in kind and line: {right} of {len(broken)}, {certain} of them certain; {wrong} wrong ones certain; {shown} with a fix that ran and cured"
+        f"first finding right in kind and line: {right} of {len(broken)}, {certain} of them certain; {wrong} wrong "
+        f"ones certain; {shown} with a fix that ran and cured"
     )
     print(f"nothing said of a healthy program: {sum(not one for one in quiet)} of {len(healthy)}")
     print(f"called certain on a healthy one: {sum(any(each.certain for each in one) for one in quiet)}")
@@ -427,7 +429,7 @@ def main() -> None:
         return
     chosen = [
         run for run, wanted in ((cost, options.cost), (causes, options.causes), (held_out, options.held_out)) if wanted
-    ]  # fmt: skip
+    ]
     for run in chosen or (cost, causes):
         run()
 

@@ -2,10 +2,10 @@
 
     python benchmarks/grade.py [--otter PATH] [--submissions 1000] [--hostile 200]
 
-Submissions are lesson 1 (three exercises) with right, wrong, unanswered and raising answers; in hostile ones one of the three
-attacks: loops, forks, memory, files, the judge's own objects. nbgrader runs `nbgrader
-autograde` with our checks in the cells; otter runs `otter run` with the same checks as its tests. otter-grader and the
-course pin different packages, so it is looked for where `--otter` says; a peer that is missing is left out, and said so.
+Submissions are lesson 1 (three exercises) with right, wrong, unanswered and raising answers; in hostile ones one of the
+three attacks: loops, forks, memory, files, the judge's own objects. nbgrader runs `nbgrader autograde` with our checks
+in the cells; otter runs `otter run` with the same checks as its tests. otter-grader and the course pin different
+packages, so it is looked for where `--otter` says; a peer that is missing is left out, and said so.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ while True:
 
 
 def notebook(rng: random.Random, hostile: str = "") -> dict:
-    """One student's notebook, in the format that nbgrader releases; with a `hostile` cell for mul_backward, if there is one."""
+    """One student's notebook, as nbgrader releases it. A `hostile` cell takes the place of mul_backward's answer."""
     cells = [code("from tinygrad_edu.exercises import check")]
     for id, bodies in zip(IDS, (CENTRAL, MUL, RELU), strict=True):
         answer = f"def {get(id).signature}:\n    {rng.choice(bodies)}"
@@ -92,7 +92,7 @@ def code(source: str, id: str = "", solution: bool = False, grade: bool = False,
 
 
 def submit(folder: Path, count: int, hostile: bool = False) -> None:
-    """Write `count` submissions, the same for the same count. `hostile` ones attack by turns in each way that is listed."""
+    """Write `count` submissions, the same for the same count. `hostile` ones attack in each listed way by turns."""
     rng = random.Random(0)
     for i in range(count):
         file = folder / f"student{i:05}" / "slopes" / "slopes.ipynb"
@@ -186,7 +186,8 @@ def main() -> None:
     parser.add_argument("--hostile", type=int, default=200, help="submissions that attack the grader")
     arguments = parser.parse_args()
     print(
-        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}"
+        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, load "
+        f"{os.getloadavg()[0]:.1f}"
     )
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)

@@ -2,9 +2,9 @@
 
     python benchmarks/lab.py
 
-A toggle is timed from the click to the frame after the new pictures are in the page, and apart from that the first press
-of each toggle, whose pictures have never been drawn; a step from the key to the laid out picture; "first shown" from the
-start of the cell to the frame after the picture is in the page.
+A toggle is timed from the click to the frame after the new pictures are in the page, and apart from that the first
+press of each toggle, whose pictures have never been drawn; a step from the key to the laid out picture; "first shown"
+from the start of the cell to the frame after the picture is in the page.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""What a reader of the live site waits for and loads, in real Chromium: milliseconds, bytes as a host gzips them, memory.
+"""What a reader of the live site waits for in real Chromium, and loads: milliseconds, bytes as gzipped, memory.
 
     python benchmarks/site.py [FOLDER]
 
-FOLDER is a site that `tinygrad-edu site --live` wrote; without one it is built first, and the time of that is told. All times
-are from the start of the navigation. "Live" is a picture whose steps work: the front page and explore.html show a recorded one
-first. "By Python" is the picture that Python computes in the page: on the front page it answers to a switch, which is pressed as
-soon as it is there; in explore.html it shows the program of a link. Cold is a browser that has never seen the site. A click is
-timed afterwards, from the click to the frame after its picture: one switch back and forth, which Python remembers, and
-switches that never stood so before. Files come from this machine: the time that a network takes
-comes on top.
+FOLDER is a site that `tinygrad-edu site --live` wrote; without one it is built first, and the time of that is told. All
+times are from the start of the navigation. "Live" is a picture whose steps work: the front page and explore.html show a
+recorded one first. "By Python" is the picture that Python computes in the page: on the front page it answers to a
+switch, which is pressed as soon as it is there; in explore.html it shows the program of a link. Cold is a browser that
+has never seen the site. A click is timed afterwards, from the click to the frame after its picture: one switch back and
+forth, which Python remembers, and switches that never stood so before. Files come from this machine: the time that a
+network takes comes on top.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ LOADS = 5
 
 FIRST_PICTURE = """async () => {
     const frame = () => new Promise(resolve => setTimeout(resolve, 15));
-    const pill = () => [...document.querySelectorAll(".tgv-explorer .tgv-pill")].find(one => one.textContent.includes("no_grad"));
+    const pills = () => [...document.querySelectorAll(".tgv-explorer .tgv-pill")];
+    const pill = () => pills().find(one => one.textContent.includes("no_grad"));
     while (!pill() || !document.documentElement.hasAttribute("data-live")) await frame();
     pill().click();
     const account = () => document.querySelector(".output.widget .tgv-account")?.textContent ?? "";
@@ -55,7 +56,8 @@ CLICKS = """async rounds => {
     const account = document.querySelector(".output.widget .tgv-account");
     const took = [];
     for (let round = 0; round < rounds; round++) {
-        const pill = [...document.querySelectorAll(".tgv-explorer .tgv-pill")].find(one => one.textContent.includes("no_grad"));
+        const pills = [...document.querySelectorAll(".tgv-explorer .tgv-pill")];
+        const pill = pills.find(one => one.textContent.includes("no_grad"));
         const before = account.textContent;
         const start = performance.now();
         pill.click();
@@ -81,7 +83,11 @@ FRESH = """async ([rounds, pause]) => {
     }
     return took;
 }"""
-LIVE = "() => new Promise(resolve => { const look = () => document.documentElement.hasAttribute('data-tgv-ready') ? resolve(performance.now()) : setTimeout(look, 10); look(); })"
+LIVE = """() => new Promise(resolve => {
+    const look = () => document.documentElement.hasAttribute('data-tgv-ready')
+        ? resolve(performance.now()) : setTimeout(look, 10);
+    look();
+})"""
 SHOWN = LIVE.replace("data-tgv-ready", "data-shown")
 READ = LIVE.replace(
     "document.documentElement.hasAttribute('data-tgv-ready')", "document.querySelector('main > iframe')"
@@ -185,7 +191,7 @@ def explored(folder: Path) -> dict[str, float]:
 
 
 def pressed(folder: Path) -> dict[str, float]:
-    """How long a switch takes that was never pressed before: by a reader who looks, and right after the first picture."""
+    """How long a switch takes that was never pressed: by a reader who looks, and right after the first picture."""
     from viz.export.link import link
 
     hurried: list[float] = []

@@ -2,13 +2,13 @@
 
     python benchmarks/viz.py [--slow] [--player]
 
-torchviz and torchview write DOT and leave the layout to a `dot` program; here the same Graphviz lays theirs out, the one
-inside pygraphviz, in a process of its own that is ended after a minute. A dash means that a tool was ended, or failed.
-`--slow` adds the graph of 100,000 ops, for viz alone. `--player` adds the player: how large a recording of 500 nodes and
-1,500 steps is, and how long a browser takes for a step of it, layout included.
+torchviz and torchview write DOT and leave the layout to a `dot` program; here the same Graphviz lays theirs out, the
+one inside pygraphviz, in a process of its own that is ended after a minute. A dash means that a tool was ended, or
+failed. `--slow` adds the graph of 100,000 ops, for viz alone. `--player` adds the player: how large a recording of 500
+nodes and 1,500 steps is, and how long a browser takes for a step of it, layout included.
 
-What we aim at: never slower than the fastest of them to SVG; 10,000 ops in under 1.5 s and 400 kB, 100,000 in under 15 s,
-a picture of 50 nodes in under 40 ms; a player of under 1.5 MB and a step in under 16 ms.
+What we aim at: never slower than the fastest of them to SVG; 10,000 ops in under 1.5 s and 400 kB, 100,000 in under 15
+s, a picture of 50 nodes in under 40 ms; a player of under 1.5 MB and a step in under 16 ms.
 
 All runs in a thread with a deep stack: torchviz walks by recursion, and PyTorch 2.13 itself takes graphs of more than
 about 50,000 ops apart by recursion once somebody has looked at their `next_functions`.

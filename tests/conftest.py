@@ -16,16 +16,18 @@ import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
+from support import FOLDERS
 
-# Tests start hundreds of Python processes. Where Python is told to keep no compiled modules, each would compile the course anew.
+# Tests start hundreds of Python processes. If Python keeps no compiled modules, each compiles the course anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# A process a core is enough: PyTorch's second thread would wait for its core by asking without a pause, which takes one from the rest.
+# A process a core is enough: a second thread of PyTorch would busily wait for a core that another test needs.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# The outer ring: what starts browsers, kernels, servers, sandboxes and other processes, or runs very many programs. Such a file
-# says so itself: `pytestmark = pytest.mark.outer`, and such a test `@pytest.mark.outer`. All else is marked `quick`.
+# The outer ring: what starts browsers, kernels, servers, sandboxes and other processes, or runs very many programs.
+# Such a file says so itself: `pytestmark = pytest.mark.outer`, and such a test `@pytest.mark.outer`. All else is marked
+# `quick`.
 _IS_OUTER = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.outer\b", re.MULTILINE)
 
 
@@ -89,8 +91,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """What `-n auto` is: a process a core that this run may use, and half as many more where the outer ring is run, which
-    waits for half of its time: for a browser, a kernel, a server, a clock. Not more than there are long files."""
+    """What `-n auto` is: a process a core that this run may use, and half as many more where the outer ring is run,
+    which waits for half of its time: for a browser, a kernel, a server, a clock. Not more than there are long files."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores if config.option.markexpr == "quick" else cores + cores // 2, 8)
 
@@ -99,10 +101,8 @@ WORTH_A_MESSAGE_S = 0.1
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """A worker of a parallel run says once of a test how it ended; of a setup and a teardown, if one failed or took long.
-
-    Twenty thousand times six messages took longer than most of the tests.
-    """
+    """A worker of a parallel run tells how a test ended once; of its setup and teardown only failures and long ones.
+    Twenty thousand times six messages took longer than most of the tests."""
     may_run_again = item.get_closest_marker("flaky") or getattr(item.config.option, "reruns", None)
     if not hasattr(item.config, "workerinput") or may_run_again:
         return None
@@ -126,7 +126,7 @@ _watched_since = 0.0
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Show where a test hangs before it is ended. pytest's `faulthandler_timeout` would start a thread for each test."""
+    """Show where a test hangs before it is ended. pytest's `faulthandler_timeout` would start a thread for each."""
     global _watched_since
     if time.monotonic() > _watched_since + RENEWED_S:
         _watched_since = time.monotonic()
@@ -159,32 +159,21 @@ settings.register_profile("same", derandomize=True, database=None, **_ALWAYS)
 settings.register_profile("new", derandomize=False, print_blob=True, **_ALWAYS)
 settings.load_profile("same")
 
-_FOLDERS = {
-    "JUPYTER_CONFIG_DIR": "config",
-    "JUPYTER_DATA_DIR": "data",
-    "JUPYTER_RUNTIME_DIR": "runtime",
-    "JUPYTERLAB_SETTINGS_DIR": "settings",
-    "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
-    "IPYTHONDIR": "ipython",
-}
-
 
 @pytest.fixture(scope="session", autouse=True)
 def jupyters_own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep a home folder's settings out of the tests, and let two simultaneous runs share nothing."""
     home = tmp_path_factory.mktemp("jupyter")
     with pytest.MonkeyPatch.context() as patch:
-        for name, folder in _FOLDERS.items():
+        for name, folder in FOLDERS.items():
             patch.setenv(name, str(home / folder))
         yield
 
 
 @pytest.fixture(autouse=True)
 def engines_are_left_as_they_were_found() -> Iterator[None]:
-    """A default device or a mode that one test leaves behind changes what both engines do in the tests after it.
-
-    Both warn each time, not only the first: who hears a warning must not depend on the order.
-    """
+    """A default device or a mode that one test leaves behind changes what both engines do in the tests after it. Both
+    warn each time, not only the first: who hears a warning must not depend on the order."""
     if "torch" in sys.modules and hasattr(sys.modules["torch"], "set_warn_always"):
         sys.modules["torch"].set_warn_always(True)
     if ours := sys.modules.get("tinygrad_edu"):
@@ -195,7 +184,8 @@ def engines_are_left_as_they_were_found() -> Iterator[None]:
         left += torch.is_inference_mode_enabled(), torch.is_anomaly_enabled(), torch._C._is_multithreading_enabled()
         left += (torch._C._is_torch_function_enabled(),)
         assert left == ([], torch.float32, True, False, False, True, True), (
-            f"left behind in PyTorch: modes, default dtype, gradients, inference, anomaly mode, threads, functions seen: {left}"
+            "left behind in PyTorch: modes, default dtype, gradients, inference, anomaly mode, threads, functions "
+            f"seen: {left}"
         )
     if ours := sys.modules.get("tinygrad_edu"):
         state = ours.modes.thread.state

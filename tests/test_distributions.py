@@ -15,8 +15,8 @@ D.Bernoulli(b / 4): (a > 0) * 1.0; D.Bernoulli(logits=a): (a > 0) * 1.0; D.Categ
 D.Categorical(logits=T.stack([a, b])): T.tensor([0, 2]); D.Independent(D.Normal(a, b), 1): a;
 D.OneHotCategorical(logits=a): T.tensor([0.0, 1.0, 0.0])"""
 MADE = dict(row.split(": ") for row in MADE.replace("\n", " ").split("; "))
-PAIRS = """D.Normal(a, b), D.Normal(b, b * 2); D.Bernoulli(b / 4), D.Bernoulli(logits=a); D.Categorical(b), D.Categorical(logits=a);
-D.Uniform(a, a + b), D.Uniform(a - 1, a + 5);
+PAIRS = """D.Normal(a, b), D.Normal(b, b * 2); D.Bernoulli(b / 4), D.Bernoulli(logits=a);
+D.Categorical(b), D.Categorical(logits=a); D.Uniform(a, a + b), D.Uniform(a - 1, a + 5);
 D.Independent(D.Normal(a, b), 1), D.Independent(D.Normal(b, b), 1); D.Uniform(a, a + b), D.Uniform(a, a + b / 2);
 D.OneHotCategorical(b), D.OneHotCategorical(logits=a)"""
 WRONG = """D.Normal(a, -b); D.Bernoulli(b); D.Uniform(a, a); D.Categorical(a); D.Bernoulli();

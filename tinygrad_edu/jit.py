@@ -1,8 +1,6 @@
-"""A static graph, to compare with the dynamic one: `trace` runs a function once, records its ops, and replays them.
-
-The trace does not contain what Python decided on the way (an `if`, a loop, a number read from a tensor): these are frozen.
-`torch.jit.trace` does the same, and warns about it. Nothing here is optimised or compiled.
-"""
+"""A static graph, to compare with the dynamic one: `trace` runs a function once, records its ops, and replays them. The
+trace does not contain what Python decided on the way (an `if`, a loop, a number read from a tensor): these are frozen.
+`torch.jit.trace` does the same, and warns about it. Nothing here is optimised or compiled."""
 
 from __future__ import annotations
 
@@ -152,11 +150,11 @@ class Traced:
 def trace(func: Callable[..., Any], example_inputs: Tensor | tuple[Tensor, ...]) -> Traced:
     """Run `func` once on `example_inputs` and return the ops that ran as a new function: a static graph.
 
-    Only tensor ops are recorded. A value that Python reads on the way (`if x > 0`, `x.item()`, `len(x)`) is frozen, with a
-    `TracerWarning`. A random op runs again at each replay.
+    Only tensor ops are recorded. A value that Python reads on the way (`if x > 0`, `x.item()`, `len(x)`) is frozen,
+    with a `TracerWarning`. A random op runs again at each replay.
 
-    `func` is a function or a module that returns a tensor, or a tuple or list of tensors. A RuntimeError says what cannot be
-    replayed.
+    `func` is a function or a module that returns a tensor, or a tuple or list of tensors. A RuntimeError says what
+    cannot be replayed.
 
     >>> doubled = trace(lambda x: x * 2, T.tensor(3.0))
     >>> doubled(T.tensor(5.0))
@@ -199,7 +197,7 @@ class _Tracer(FunctionMode):
         self.alive: list[Tensor] = []  # keeps the tensors alive, so that no id is used twice
         for each in examples:
             self.add(each)
-        # A tensor whose creation was not seen is a constant if it existed before the trace. Otherwise it cannot be made again.
+        # A tensor whose creation was not seen is a constant if older than the trace. Else nothing can make it again.
         self.before = {id(each): each for each in gc.get_objects() if issubclass(type(each), Tensor)}
         self.lent = {id(each) for each in (*func.parameters(), *func.buffers())} if isinstance(func, Module) else set()
 
@@ -251,8 +249,8 @@ class _Tracer(FunctionMode):
                 )
             if tensor.requires_grad and id(tensor) not in self.lent:
                 raise RuntimeError(
-                    "Cannot insert a Tensor that requires grad as a constant: its current value would be frozen. Make it an "
-                    "input of the function, or detach it."
+                    "Cannot insert a Tensor that requires grad as a constant: its current value would be frozen. Make "
+                    "it an input of the function, or detach it."
                 )
             self.traced.constants[self.add(tensor)] = tensor
         return Slot(self.slots[id(tensor)])
@@ -277,8 +275,8 @@ class _Tracer(FunctionMode):
         """Build the trace, once the function has returned `result`."""
         if result is None:
             raise RuntimeError(
-                "The traced function didn't return any values! Side-effects are not captured in traces, so it would be a "
-                "no-op. Return the tensor that you want."
+                "The traced function didn't return any values! Side-effects are not captured in traces, so it would be "
+                "a no-op. Return the tensor that you want."
             )
         tensors = list(result) if isinstance(result, (tuple, list)) else [result]
         if not tensors or not all(isinstance(each, Tensor) for each in tensors):
@@ -312,7 +310,6 @@ _KNOWN = {
 
 
 def _names(func: Callable[..., Any], count: int) -> list[str]:
-    """The names of the function's first `count` parameters."""
     try:
         called = func.forward if isinstance(func, Module) else func
         known = [

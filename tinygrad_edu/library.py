@@ -50,11 +50,12 @@ class CustomOpDef:
     def register_autograd(
         self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
     ) -> None:
-        """Register the gradient: `backward(ctx, *grad_outputs)`, and `setup_context(ctx, inputs, output)` to save for it."""
+        """Register the gradient `backward(ctx, *grad_outputs)`; `setup_context(ctx, inputs, output)` saves for it."""
         if self._mutates:
             raise RuntimeError(
                 f"Cannot register autograd formula for non-functional operator {self._qualname} (it mutates "
-                f"{', '.join(self._mutates)}). Please create a functional operator and register an autograd formula for that."
+                f"{', '.join(self._mutates)}). Please create a functional operator and register an autograd formula "
+                "for that."
             )
         self._backward, self._setup_context = backward, setup_context
 
@@ -73,8 +74,8 @@ class CustomOpDef:
         changed = [bound.arguments[name] for name in self._mutates]
         if any(t.requires_grad for t in changed):
             raise RuntimeError(
-                f"{self._qualname}: a custom op cannot change a tensor that requires grad, because it cannot have a gradient "
-                "for the change. Call it on a detach()ed copy."
+                f"{self._qualname}: a custom op cannot change a tensor that requires grad, because it cannot have a "
+                "gradient for the change. Call it on a detach()ed copy."
             )
         with no_grad():
             self._fn(*bound.args, **bound.kwargs)
@@ -105,8 +106,8 @@ class _Recorded(Function):
         definition = ctx._forward_cls.definition
         if definition._backward is None:
             raise RuntimeError(
-                f"Trying to backward through {definition._namespace}.{definition._name}.default but no autograd formula was "
-                "registered. Please use register_autograd to add one."
+                f"Trying to backward through {definition._namespace}.{definition._name}.default but no autograd "
+                "formula was registered. Please use register_autograd to add one."
             )
         return definition._backward(ctx, *grad_outputs)
 
@@ -116,8 +117,9 @@ def _refuse_alias(definition: CustomOpDef, inputs: tuple[Any, ...], output: Any)
         for t in inputs:
             if isinstance(out, Tensor) and isinstance(t, Tensor) and (out is t or out._base is t):
                 raise RuntimeError(
-                    f"{definition._name}: The output of this custom operator (1) must not also be an input to this custom "
-                    "operator and (2) may not alias any inputs to this custom operator or other returns. Return a clone()."
+                    f"{definition._name}: The output of this custom operator (1) must not also be an input to this "
+                    "custom operator and (2) may not alias any inputs to this custom operator or other returns. Return "
+                    "a clone()."
                 )
 
 
@@ -149,8 +151,8 @@ def custom_op(
         for parameter in inspect.signature(function).parameters.values():
             if parameter.annotation is parameter.empty and schema is None:
                 raise ValueError(
-                    f"infer_schema(func): Parameter {parameter.name} must have a type annotation. Got func with signature "
-                    f"{inspect.signature(function)})"
+                    f"infer_schema(func): Parameter {parameter.name} must have a type annotation. Got func with "
+                    f"signature {inspect.signature(function)})"
                 )
         changed = (mutates_args,) if isinstance(mutates_args, str) else tuple(mutates_args)
         definition = CustomOpDef(name, function, changed)
@@ -179,7 +181,8 @@ def register_autograd(
     ... def cube(x: T.Tensor) -> T.Tensor:
     ...     return x**3
     >>> save = lambda ctx, inputs, output: ctx.save_for_backward(*inputs)
-    >>> T.library.register_autograd("example::cube", lambda ctx, grad: 3 * ctx.saved_tensors[0] ** 2 * grad, setup_context=save)
+    >>> backward = lambda ctx, grad: 3 * ctx.saved_tensors[0] ** 2 * grad
+    >>> T.library.register_autograd("example::cube", backward, setup_context=save)
     >>> T.autograd.grad(cube(x := T.tensor(2.0, requires_grad=True)), x)
     (tensor(12.),)
     """

@@ -1,7 +1,5 @@
-"""The modes of a thread, in one object: grad mode, and what the layers around the core add to it.
-
-An op, a public call and a backward pass look at `unusual`, and at the details only where it is set.
-"""
+"""The modes of a thread, in one object: grad mode, and what the layers around the core add to it. An op, a public call
+and a backward pass look at `unusual`, and at the details only where it is set."""
 
 from __future__ import annotations
 
@@ -98,7 +96,7 @@ REFUSED_IN_GRAPH = (
 )
 
 
-# The counter of all inference tensors, which counts nothing. A node that wants to keep one is refused: see `Around.version`.
+# The counter of all inference tensors, which counts nothing. A node may not keep one: see `Around.version`.
 NOT_COUNTED = [-1]
 
 

@@ -60,7 +60,7 @@ def dispatch(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         state.modes = (*state.modes, mode)
 
 
-# Methods of Tensor that the core has in a form for what is usual. This is what they are for all else: see `Around.method`.
+# Methods of Tensor of which the core has the usual form, for all other cases: see `Around.method`.
 behind_core: dict[str, Callable[..., Any]] = {}
 
 
@@ -69,7 +69,7 @@ _IN_PYTHON = ("inplace", "return_indices", "antialias", "hard", "full")
 
 
 def is_switch(parameter: inspect.Parameter) -> bool:
-    """True if the parameter takes True and False alone (or its default None): it is declared so, or its default is one of them."""
+    """True if the parameter takes only True and False (or None, its default): declared so, or by its default."""
     declared = isinstance(parameter.default, bool) or str(parameter.annotation).removesuffix(" | None") == "bool"
     return declared and parameter.name not in _IN_PYTHON
 
@@ -125,7 +125,7 @@ def overridable(function: Callable[..., Any], name: str | None = None) -> Callab
 
 
 class OverridableMethods(ArrayMethods):
-    """What hands a value to Python, or asks for a gradient: modes see it, too. (PyTorch's modes see sizes and flags as well.)"""
+    """What hands a value to Python, or asks for a gradient: modes see it, too. (PyTorch's also see sizes and flags.)"""
 
     __array__ = overridable(ArrayMethods.__array__)
     __bool__ = overridable(ArrayMethods.__bool__)

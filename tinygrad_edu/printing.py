@@ -34,9 +34,9 @@ def set_printoptions(
 ) -> None:
     """Set how tensors print from now on.
 
-    `precision`: digits after the decimal point; `threshold`: the number of elements above which only the edges, of `edgeitems`
-    elements, are shown; `linewidth`: of a line, in characters; `sci_mode`: `1.0000e+00` always or never; None decides by the
-    numbers; `profile`: "default", "short" or "full" sets them all at once.
+    `precision`: digits after the decimal point; `threshold`: the number of elements above which only the edges, of
+    `edgeitems` elements, are shown; `linewidth`: of a line, in characters; `sci_mode`: `1.0000e+00` always or never;
+    None decides by the numbers; `profile`: "default", "short" or "full" sets them all at once.
 
     >>> T.set_printoptions(precision=2)
     >>> T.tensor([1.12345])

@@ -1,4 +1,4 @@
-"""The error sentences of the core, kept apart from its code: PyTorch's phrase first, then what happened and what to try."""
+"""The core's error sentences, apart from its code: PyTorch's phrase first, then what happened and what to try."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """`save` and `load`: a state_dict, or whatever holds tensors, numbers and strings, in a file (PyTorch: `torch.save`).
-
 The file is a pickle in which a tensor is a NumPy array. `load` lets it name only what such data need, so that opening a
-stranger's file runs none of its code.
-"""
+stranger's file runs none of its code."""
 
 from __future__ import annotations
 
@@ -17,15 +15,21 @@ __all__ = ["load", "save"]
 
 # What a file may name, by module. Everything of this package that can be pickled is data.
 _SAFE = {
-    "builtins": {"bool", "bytearray", "complex", "dict", "float", "frozenset", "int", "list", "set", "slice", "str", "tuple"},
+    "builtins": {
+        *("bool", "bytearray", "complex", "dict", "float", "frozenset", "int", "list", "set", "slice", "str", "tuple")
+    },
     "collections": {"Counter", "OrderedDict", "defaultdict", "deque"},
     "numpy": {"dtype", "ndarray"},
     "numpy._core.multiarray": {"_reconstruct", "scalar"},
     "numpy._core.numeric": {"_frombuffer"},
-    "tinygrad_edu": {"Size", "Tensor", "device", "bool", *(f"float{n}" for n in (16, 32, 64)), *(f"int{n}" for n in (8, 16, 32, 64)), "uint8"},
+    "tinygrad_edu": {
+        *("Size", "Tensor", "device", "bool", "uint8"),
+        *(f"float{n}" for n in (16, 32, 64)),
+        *(f"int{n}" for n in (8, 16, 32, 64)),
+    },
     "tinygrad_edu.array.tensor": {"_rebuild"},
     "tinygrad_edu.nn.parameter": {"Parameter"},
-}  # fmt: skip
+}
 
 
 class _Data(pickle.Unpickler):
@@ -34,8 +38,8 @@ class _Data(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if name not in _SAFE.get(module, ()):
             raise pickle.UnpicklingError(
-                f"Weights only load failed: the file names {module}.{name}, which is no tensor, number or container. If you trust "
-                "its source, load it with weights_only=False."
+                f"Weights only load failed: the file names {module}.{name}, which is no tensor, number or container. "
+                "If you trust its source, load it with weights_only=False."
             )
         return super().find_class(module, name)
 
@@ -51,7 +55,7 @@ def _opened(f: Any, mode: str) -> Iterator[Any]:
 
 
 def save(obj: Any, f: Any) -> None:
-    """Write `obj` with its tensors to the path or open file `f`: a `state_dict`, a dict of them, a list, or a whole module.
+    """Write `obj` with its tensors to the path or file `f`: a `state_dict`, a dict of them, a list, a whole module.
 
     >>> import io, tinygrad_edu as T
     >>> file = io.BytesIO()
@@ -78,7 +82,7 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool = True, mmap: b
         file.seek(-len(start), 1)
         if start in (b"PK", b"\x80\x02"):  # its archives, and its pickles until 1.5
             raise RuntimeError(
-                "this file is in PyTorch's format, which tinygrad_edu does not read: it is small on purpose. Load it with "
-                "torch.load, and take the numbers over with from_numpy(t.numpy())."
+                "this file is in PyTorch's format, which tinygrad_edu does not read: it is small on purpose. Load it "
+                "with torch.load, and take the numbers over with from_numpy(t.numpy())."
             )
         return (_Data(file) if weights_only else pickle.Unpickler(file)).load()

@@ -1,4 +1,4 @@
-"""Settings of PyTorch for speed, memory and reproducibility. Programs make them out of habit; they have no effect here."""
+"""PyTorch's settings for speed, memory and reproducibility. Programs make them out of habit; they have no effect."""
 
 from __future__ import annotations
 

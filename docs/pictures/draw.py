@@ -1,4 +1,4 @@
-"""Draws the README's moving picture and its screenshot anew: `python docs/pictures/draw.py`, with a Chromium for the screenshot."""
+"""Draws the README's moving picture and, in Chromium, its screenshot: `python docs/pictures/draw.py`."""
 
 from __future__ import annotations
 

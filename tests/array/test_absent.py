@@ -1,4 +1,4 @@
-"""A name that is not built is answered by a sentence, wherever a program meets it; a setting of speed may stay where it is."""
+"""A sentence answers a name that is not built, wherever a program meets it; a setting of speed may stay."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ def test_a_name_that_is_spelt_almost_right_is_asked_about_and_an_unknown_one_is_
         assert not hasattr(ours, "no_such_thing")
 
 
-OTHERS = """t.to(T.device("cuda:1")); T.tensor(1.0, device="mps"); T.eye(2, device=0); T.ones_like(t, device="cuda"); t.cuda()
-T.Generator(device="cuda"); t.to("cuda", T.float64); t.to(torch.device("cuda")); T.nn.Linear(1, 1).cuda(); T.cuda.synchronize
-T.nn.Linear(1, 1).to("cuda"); T.nn.LSTM(1, 1, device="cuda"); T.set_default_device("cuda")"""
+OTHERS = """t.to(T.device("cuda:1")); T.tensor(1.0, device="mps"); T.eye(2, device=0); T.ones_like(t, device="cuda")
+t.cuda(); T.Generator(device="cuda"); t.to("cuda", T.float64); t.to(torch.device("cuda")); T.nn.Linear(1, 1).cuda()
+T.cuda.synchronize; T.nn.Linear(1, 1).to("cuda"); T.nn.LSTM(1, 1, device="cuda"); T.set_default_device("cuda")"""
 
 
 @pytest.mark.parametrize("program", OTHERS.replace("\n", ";").split(";"))

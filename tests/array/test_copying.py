@@ -153,8 +153,9 @@ def test_numpys_own_errors_about_copies_are_shown_and_an_array_on_the_left_leave
 
 @pytest.mark.parametrize(
     "call",
-    """t.to(E.float64); t.to("cpu", E.float64); t.to(device="cpu", dtype=E.float64); t.to(E.device("cpu")); t.to(None, E.float64)
-    t.to(E.device("cpu"), E.float64, False, True); t.to(E.ones(1, dtype=E.float64)); t.to(E.float32, False, True); t.to(E.float32)
+    """t.to(E.float64); t.to("cpu", E.float64); t.to(device="cpu", dtype=E.float64); t.to(E.device("cpu"))
+    t.to(None, E.float64); t.to(E.device("cpu"), E.float64, False, True); t.to(E.ones(1, dtype=E.float64))
+    t.to(E.float32, False, True); t.to(E.float32)
     t.new(2, 1).zero_(); t.long().new([1, 2]); t.new(E.ones(1).size()).zero_()""".replace("\n", ";").split(";"),
 )
 def test_each_way_to_call_to_and_new_gives_the_dtype_and_a_copy_or_not(call):

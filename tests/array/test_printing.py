@@ -107,10 +107,10 @@ def with_a_tangent(T):
         return [repr(dual), repr(dual * 2)]
 
 
-PROGRAMS = """w; T.zeros(0, 3, requires_grad=True); w * 3; T.ones(2, 3, requires_grad=True).t(); 10 - T.tensor(3.0, requires_grad=True);
-(w * 2).detach().long(); w > 0; T.arange(12.0).view(2, 6).requires_grad_() / 7; T.arange(40.0).requires_grad_() * 1.5;
-w.clone().add_(1); T.ones(2, dtype=T.float64, requires_grad=True); custom(T); written_through_a_view(T);
-view_without_history(T); in_float64(T); with_a_tangent(T)""".replace("\n", " ").split("; ")
+PROGRAMS = """w; T.zeros(0, 3, requires_grad=True); w * 3; T.ones(2, 3, requires_grad=True).t();
+10 - T.tensor(3.0, requires_grad=True); (w * 2).detach().long(); w > 0; T.arange(12.0).view(2, 6).requires_grad_() / 7;
+T.arange(40.0).requires_grad_() * 1.5; w.clone().add_(1); T.ones(2, dtype=T.float64, requires_grad=True); custom(T);
+written_through_a_view(T); view_without_history(T); in_float64(T); with_a_tangent(T)""".replace("\n", " ").split("; ")
 
 
 @pytest.mark.parametrize("code", PROGRAMS)

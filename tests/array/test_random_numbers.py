@@ -34,8 +34,8 @@ def assert_same(program: Callable[[Any], Any], seed: int = 7) -> None:
 DRAWS = [
     *"""E.rand(100); E.rand(100, dtype=E.float64); E.rand(100, dtype=E.float16); E.randn(1003);
     (E.randn(3), E.randn(1), E.randn(20), E.randn(2, 2)); E.randn(1003, dtype=E.float64); E.randint(-3, 9, (50,));
-    E.randint(0, 2**40, (50,)); E.randint(5, (50,), dtype=E.float32); E.randperm(1000); E.randperm(1); E.rand_like(E.ones(2, 3));
-    E.randn_like(E.ones(20, 3)); E.normal(-0.3, 0.7, (100,));
+    E.randint(0, 2**40, (50,)); E.randint(5, (50,), dtype=E.float32); E.randperm(1000); E.randperm(1);
+    E.rand_like(E.ones(2, 3)); E.randn_like(E.ones(20, 3)); E.normal(-0.3, 0.7, (100,));
     E.normal(E.ones(3), E.ones(3) * 2); E.bernoulli(E.full((100,), 0.3)); E.empty(100).bernoulli_(E.full((100,), 0.3));
     E.multinomial(E.tensor([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]]), 20, True)""".replace("\n   ", "").split("; "),
     *(
@@ -100,8 +100,9 @@ def test_an_init_gives_the_numbers_of_pytorch(name: str, shape: tuple[int, ...])
 
 
 LAYERS = """nn.Linear(5, 7); nn.Conv1d(3, 4, 3); nn.Conv2d(4, 4, 3, groups=2); nn.ConvTranspose2d(3, 4, 3);
-nn.Embedding(5, 3, padding_idx=1); nn.RNN(3, 4); nn.LSTM(4, 5, 2, bidirectional=True); nn.GRUCell(2, 3); nn.MultiheadAttention(8, 2);
-nn.TransformerEncoderLayer(8, 2, 16); nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.PReLU(), nn.Linear(4, 2))"""
+nn.Embedding(5, 3, padding_idx=1); nn.RNN(3, 4); nn.LSTM(4, 5, 2, bidirectional=True); nn.GRUCell(2, 3);
+nn.MultiheadAttention(8, 2); nn.TransformerEncoderLayer(8, 2, 16);
+nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.PReLU(), nn.Linear(4, 2))"""
 
 
 @pytest.mark.parametrize("layer", LAYERS.replace("\n", " ").split("; "))

@@ -10,9 +10,9 @@ import tinygrad_edu
 PROGRAMS = """a * 300; a + 300; 300 - a; a - 300; a // 300; a < 300; a == 300; a > -200; a + True; a / 300; a ** 300;
 T.where(a > 0, a, 300); T.where(a > 0, 300, a); T.where(a > 0, 3, a); T.where(a > 0, 300, 400); a.clamp(max=300);
 a.masked_fill(a > 0, 300); T.tensor(2**70); T.tensor([2**63]); T.tensor(True) * 300; 2.5 - a; 3 - a; True - a; a - True;
-a - (a > 0); (a > 0) - (a > 0); 3 - (a > 0); a.sub_(True); a.sub_(2);
-T.add(a, a, alpha=2.5); T.sub(a, a, alpha=2.5); a.add(2.5, alpha=2.5); T.add(a, a > 0, alpha=2); a.add_(a > 0, alpha=-3);
-T.sub(a.float(), a, alpha=1.5); T.add(a.half(), a, alpha=2)"""
+a - (a > 0); (a > 0) - (a > 0); 3 - (a > 0); a.sub_(True); a.sub_(2); T.add(a, a, alpha=2.5); T.sub(a, a, alpha=2.5);
+a.add(2.5, alpha=2.5); T.add(a, a > 0, alpha=2); a.add_(a > 0, alpha=-3); T.sub(a.float(), a, alpha=1.5);
+T.add(a.half(), a, alpha=2)"""
 PROGRAMS = PROGRAMS.replace("\n", " ").split("; ")
 
 

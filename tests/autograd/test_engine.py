@@ -1,4 +1,4 @@
-"""The engine: the order in which nodes run, what accumulates where, what is freed when, where a pass may start and end."""
+"""The engine: in which order nodes run, what accumulates where, what is freed when, where a pass starts and ends."""
 
 import numpy as np
 import pytest
@@ -498,9 +498,10 @@ def test_new_data_of_another_dtype_takes_gradients_of_that_dtype(T):
 
 
 # How else one gets at the storage of a result: whoever writes there writes to the result.
-WINDOWS = """y.mul_(10.0); y.detach().mul_(10.0); y.data.mul_(10.0); y.view(1).mul_(10.0); y.detach().view(1)[0].mul_(10.0);
-np.multiply(y.detach().numpy(), 10.0, out=y.detach().numpy()); y.detach().fill_(10.0); y.detach().copy_(T.tensor(10.0));
-setattr(y, "data", T.tensor(10.0, dtype=T.float64)); y.detach().__setitem__((), 10.0)"""
+WINDOWS = """y.mul_(10.0); y.detach().mul_(10.0); y.data.mul_(10.0); y.view(1).mul_(10.0);
+y.detach().view(1)[0].mul_(10.0); np.multiply(y.detach().numpy(), 10.0, out=y.detach().numpy()); y.detach().fill_(10.0);
+y.detach().copy_(T.tensor(10.0)); setattr(y, "data", T.tensor(10.0, dtype=T.float64));
+y.detach().__setitem__((), 10.0)"""
 
 
 @pytest.mark.parametrize("window", WINDOWS.replace("\n", " ").split("; "))

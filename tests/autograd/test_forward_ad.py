@@ -10,7 +10,7 @@ import tinygrad_edu as T
 
 
 def plain(value):
-    """Numbers alone, of tensors in lists and tuples: what carries a tangent has other views behind it on each engine."""
+    """Numbers alone, of tensors in lists and tuples: what carries a tangent has other views on each engine."""
     if isinstance(value, list | tuple):
         return [plain(v) for v in value]
     return values_of(value) if hasattr(value, "detach") else value
@@ -32,11 +32,12 @@ DY = [[-1.0, 0.5, 2.0], [1.0, -0.25, 0.75]]
 
 
 UNARY = "neg abs sign reciprocal sqrt square exp log sin cos tanh sigmoid relu clone sum mean max min t flatten squeeze"
-OPS = """x + 1; 1 - x; 2 / x; x**3; x**0; 2**x; x.clamp(0.6, 1.6); x.sum(1); x.sum((0, 1), keepdim=True); x.mean(0); x.view(3, 2);
-x.t().reshape(2, 3); x.unsqueeze(0).expand(2, 2, 3); x[1:, ::2]; x[T.tensor([1, 0, 1])]; x[x > 1]; x[None, 0]; x.float(); x > 1;
-x.argmax(); x.long(); x.detach(); x.data; T.ones(2) * 3; x + y; T.add(x, y, alpha=3); x - y; T.sub(x, y, alpha=3); x * y; x / y;
-x**y; T.maximum(x, y); T.minimum(x, y); T.where(x > 1, x, y); x @ y.t(); x @ y[0]; x[0].dot(y[1]);
-x.unsqueeze(0) @ y.t().unsqueeze(0); T.addmm(x[:, :2], x, y.t(), beta=0.5, alpha=2); x * y[0] + y[:, :1]; x * x"""
+OPS = """x + 1; 1 - x; 2 / x; x**3; x**0; 2**x; x.clamp(0.6, 1.6); x.sum(1); x.sum((0, 1), keepdim=True); x.mean(0);
+x.view(3, 2); x.t().reshape(2, 3); x.unsqueeze(0).expand(2, 2, 3); x[1:, ::2]; x[T.tensor([1, 0, 1])]; x[x > 1];
+x[None, 0]; x.float(); x > 1; x.argmax(); x.long(); x.detach(); x.data; T.ones(2) * 3; x + y; T.add(x, y, alpha=3);
+x - y; T.sub(x, y, alpha=3); x * y; x / y; x**y; T.maximum(x, y); T.minimum(x, y); T.where(x > 1, x, y); x @ y.t();
+x @ y[0]; x[0].dot(y[1]); x.unsqueeze(0) @ y.t().unsqueeze(0); T.addmm(x[:, :2], x, y.t(), beta=0.5, alpha=2);
+x * y[0] + y[:, :1]; x * x"""
 OPS = [*OPS.replace("\n", " ").split("; "), *(f"T.{name}(x)" for name in UNARY.split())]
 CONSTANT = ("x > 1", "x.argmax()", "x.long()", "T.sign(x)")
 
@@ -82,8 +83,9 @@ def test_reverse_mode_runs_over_forward_mode_and_forward_over_reverse(op: str) -
 
 ERRORS = """inside(T, lambda: fw.enter_dual_level()); fw.make_dual(one, one); fw.unpack_dual(one).tangent;
 inside(T, lambda: fw.exit_dual_level(level=3));
-inside(T, lambda: fw.unpack_dual(fw.make_dual(one, one, level=0), level=0)); inside(T, lambda: fw.make_dual(whole, one));
-inside(T, lambda: fw.make_dual(one, whole)); inside(T, lambda: fw.make_dual(one, T.ones(3)));
+inside(T, lambda: fw.unpack_dual(fw.make_dual(one, one, level=0), level=0));
+inside(T, lambda: fw.make_dual(whole, one)); inside(T, lambda: fw.make_dual(one, whole));
+inside(T, lambda: fw.make_dual(one, T.ones(3)));
 inside(T, lambda: str(tangent(T, fw.make_dual(one.double(), one)).dtype).split(".")[1]);
 inside(T, lambda: fw.make_dual(fw.make_dual(one, one), one))"""
 
@@ -156,11 +158,14 @@ p = o(2, 2); row = p[1]; p.add_(D([[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8
 p = o(4); p[1:3] = D([5.0, 6.0], [1.0, 2.0]); p[0] = 7; seen = p, t(p)
 p = D([1.0, 2.0, 3.0], [1.0, 1.0, 1.0]).clone(); p[T.tensor([0, 2])] = D([5.0, 6.0], [3.0, 4.0]); seen = p, t(p)
 k = T.tensor([1.0, 2.0]); d = fw.make_dual(T.ones(2), k); d.mul_(3); seen = k, t(d) is k
-seen = [(y.mul_(5), t(y), t(d)) for y in (d + 1, d.clone(), d - 0, d.expand(1, *d.shape) + 1, T.add(d, T.ones(1, 1, 1)))]
-m = fw.make_dual(T.arange(6.0).view(2, 3).t(), T.ones(3, 2)); seen = [(t(v), t(v).stride()) for v in (d.t(), d.t().exp(), d.t()[1], m)]
+seen = [(y.mul_(5), t(y), t(d)) for y in (d + 1, d.clone(), d - 0, d.expand(1, *d.shape) + 1)]
+y = T.add(d, T.ones(1, 1, 1)); seen = y.mul_(5), t(y), t(d)
+m = fw.make_dual(T.arange(6.0).view(2, 3).t(), T.ones(3, 2)); seen = t(m), t(m).stride()
+seen = [(t(v), t(v).stride()) for v in (d.t(), d.t().exp(), d.t()[1])]
 seen = t(d.clone().add_(1).mul_(2).exp_().sqrt_().sub_(0.5).div_(3))
-seen = t(T.ones(2, 3, dtype=T.float64).mul_(d)), t(d.clone().zero_()), t(d.clone().fill_(3)), t(d.clone().fill_(D(1.0, 2.0)))
-seen = t(d.clone().copy_(d[0])), t(d.clone().copy_(T.ones(3))), t(D([-1.0, 2.0], [3.0, 4.0]).clone().relu_()), t(d.clone().pow_(3))
+seen = t(T.ones(2, 3, dtype=T.float64).mul_(d)), t(d.clone().zero_()), t(d.clone().fill_(3))
+seen = t(d.clone().fill_(D(1.0, 2.0))), t(d.clone().copy_(d[0])), t(d.clone().copy_(T.ones(3)))
+seen = t(D([-1.0, 2.0], [3.0, 4.0]).clone().relu_()), t(d.clone().pow_(3))
 seen = fw.make_dual(T.ones(2), T.ones(2, requires_grad=True)).mul_(2)"""
 
 

@@ -334,7 +334,7 @@ def test_what_may_be_dirty(T):
 
 @same_on_both
 def test_what_backward_returns_is_taken_summed_cast_ignored_or_refused(T):
-    """A wrong number is an error, None too many is forgiven, a wrong None is silent; a shape fits if it can be summed."""
+    """A wrong number is an error, a None too many forgiven, a wrong None silent; a shape fits if it can be summed."""
     shapes = [T.ones(shape, dtype=T.float64) for shape in [(2,), (3, 1), (2, 3), (1, 3), (), (3, 3)]]
     results = []
     for returned in (

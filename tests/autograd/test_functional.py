@@ -34,22 +34,19 @@ def x(T, *shape, requires_grad=False):
     return T.tensor(values, dtype=T.float64, requires_grad=requires_grad)
 
 
-FUNCTIONS = """a * a.exp(); a.reshape(-1, 1) @ a.reshape(1, -1); (a**3).sum(); (a**3).sum().reshape(1); (a * 2, (a**3).sum());
-(a.sin(),); (a * 3).sum(); T.ones(2, dtype=T.float64); a.detach() * 2; T.ones((), dtype=T.float64); 3.0; (a, 3.0);
-a.reshape(-1)[:0]""".replace("\n", " ").split("; ")
+FUNCTIONS = """a * a.exp(); a.reshape(-1, 1) @ a.reshape(1, -1); (a**3).sum(); (a**3).sum().reshape(1);
+(a * 2, (a**3).sum()); (a.sin(),); (a * 3).sum(); T.ones(2, dtype=T.float64); a.detach() * 2;
+T.ones((), dtype=T.float64); 3.0; (a, 3.0); a.reshape(-1)[:0]""".replace("\n", " ").split("; ")
 INPUTS = [
-    "x(T, 3)",
-    "x(T, 3, requires_grad=True)",
-    "x(T, 1).reshape(())",
-    "(x(T, 3),)",
-    "x(T, 3, requires_grad=True) * 1",
-    "3.0",
+    *("x(T, 3)", "x(T, 3, requires_grad=True)", "x(T, 1).reshape(())", "(x(T, 3),)"),
+    *("x(T, 3, requires_grad=True) * 1", "3.0"),
 ]
 OPTIONS = [{}, {"create_graph": True}]
 
 
-VECTORS = """None; v; v.requires_grad_(); (v,); T.ones(2, dtype=T.float64); (T.ones(3, dtype=T.float64), T.ones(3, dtype=T.float64));
-T.tensor(2.0, dtype=T.float64); 3.0""".replace("\n", " ").split("; ")
+VECTORS = """None; v; v.requires_grad_(); (v,); T.ones(2, dtype=T.float64);
+(T.ones(3, dtype=T.float64), T.ones(3, dtype=T.float64)); T.tensor(2.0, dtype=T.float64);
+3.0""".replace("\n", " ").split("; ")
 
 
 def made(T, code):

@@ -6,12 +6,12 @@ import weakref
 import pytest
 from support.both import attempt, leaf, names, noting, same_on_both, values_of
 
-NAMED = """d * d; 10 - d; d - 10; d + 1; 1 / d; d / 2; d ** 2; d ** d; 2 ** d; -d; d @ d; d @ d[0]; d[0] @ d[0]; d.t(); d.T;
-d.sum(0); d.sum(); d.mean(); d.mean(1); d.max(); d.max(0)[0]; d.view(-1); d.reshape(4); d.t().reshape(4); d.expand(3, 2, 2);
-d[0]; d[0, 1]; d[:, 1:]; d[None]; d[[0, 0]]; d[d > 0]; T.stack([d, d]); T.cat([d, d]); d.split(1)[1]; d.unbind()[1];
-T.where(d > 0, d, 0.0); d.clamp(0, 1); d.clone(); d.float(); d.exp().log(); d.relu(); d.softmax(0); d.add(d, alpha=2);
-d.sqrt() + d.abs().rsqrt(); d.norm(); d.clone().add_(1).mul_(d); d.square(); d.prod(); F.linear(d, d, d[0]);
-F.mse_loss(d, d.detach()); F.cross_entropy(d, T.tensor([0, 1]))""".replace("\n", " ").split("; ")
+NAMED = """d * d; 10 - d; d - 10; d + 1; 1 / d; d / 2; d ** 2; d ** d; 2 ** d; -d; d @ d; d @ d[0]; d[0] @ d[0]; d.t();
+d.T; d.sum(0); d.sum(); d.mean(); d.mean(1); d.max(); d.max(0)[0]; d.view(-1); d.reshape(4); d.t().reshape(4);
+d.expand(3, 2, 2); d[0]; d[0, 1]; d[:, 1:]; d[None]; d[[0, 0]]; d[d > 0]; T.stack([d, d]); T.cat([d, d]); d.split(1)[1];
+d.unbind()[1]; T.where(d > 0, d, 0.0); d.clamp(0, 1); d.clone(); d.float(); d.exp().log(); d.relu(); d.softmax(0);
+d.add(d, alpha=2); d.sqrt() + d.abs().rsqrt(); d.norm(); d.clone().add_(1).mul_(d); d.square(); d.prod();
+F.linear(d, d, d[0]); F.mse_loss(d, d.detach()); F.cross_entropy(d, T.tensor([0, 1]))""".replace("\n", " ").split("; ")
 
 
 @pytest.mark.parametrize("op", NAMED)
@@ -76,8 +76,8 @@ def test_requires_grad_is_contagious_and_a_leaf_and_what_is_not_recorded_have_no
     x, c = leaf(T), T.ones(3, dtype=T.float64)
     with T.no_grad():
         y = x * 2
-    results = "x; c; c * 2; c * x; c * x + c; y; x.detach(); x > 0; x.argmax(); x.data; T.tensor(x.tolist()); (x > 0).double()"
-    results += "; x.to(T.float32); x.to('cpu'); x.clone(); x.view(-1); T.tensor(x.sum().item())"
+    results = "x; c; c * 2; c * x; c * x + c; y; x.detach(); x > 0; x.argmax(); x.data; T.tensor(x.tolist())"
+    results += "; (x > 0).double(); x.to(T.float32); x.to('cpu'); x.clone(); x.view(-1); T.tensor(x.sum().item())"
     made = [eval(code, {"T": T, "x": x, "c": c, "y": y}) for code in results.split("; ")]
     return [(t.grad_fn is None, t.is_leaf, t.requires_grad) for t in made]
 

@@ -1,4 +1,4 @@
-"""Hooks: on tensors, on nodes, after accumulation, on several tensors at once; their order, and what they may change."""
+"""Hooks: on tensors, on nodes, after accumulation, on several tensors; their order, and what they may change."""
 
 from support.both import attempt, leaf, names, noting, same_on_both, values_of, warned
 

@@ -1,4 +1,4 @@
-"""In-place ops: versions, histories that are rewritten, leaves that are protected, and never a silent wrong gradient."""
+"""In-place ops: versions, rewritten histories, protected leaves, and never a silent wrong gradient."""
 
 import pytest
 from support.both import attempt, leaf, names, noting, same_on_both
@@ -88,8 +88,8 @@ def test_the_history_of_each_step_of_a_chain_is_kept_and_differentiated_twice(T)
 def test_a_write_to_elements_that_are_one_place_is_refused(T):
     c, x = T.ones(3, dtype=T.float64), leaf(T) * 1
     writes = """c.expand(2, -1).add_(1); x.expand(2, -1).mul_(2); T.ones(2, 1, 3).expand(2, -1, -1).add_(1);
-    T.ones(1, 2, 3).expand(2, -1, -1).add_(1); c.expand(2, -1).copy_(T.zeros(2, 3)); c.expand(2, -1).__setitem__(0, 5.0);
-    c.expand(2, -1)[0].add_(1)"""
+    T.ones(1, 2, 3).expand(2, -1, -1).add_(1); c.expand(2, -1).copy_(T.zeros(2, 3));
+    c.expand(2, -1).__setitem__(0, 5.0); c.expand(2, -1)[0].add_(1)"""
     return outcomes(writes, T=T, c=c, x=x), c
 
 

@@ -1,4 +1,4 @@
-"""A write to memory that it also reads, that two elements share, or that is too small: PyTorch's numbers or an error."""
+"""A write to memory that it reads, that elements share, or that is too small: PyTorch's numbers or an error."""
 
 from __future__ import annotations
 

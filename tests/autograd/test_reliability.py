@@ -1,4 +1,4 @@
-"""The core holds under load: long chains, shared graphs, many steps without the garbage collector, threads, exceptions."""
+"""The core under load: long chains, shared graphs, many steps without the garbage collector, threads, exceptions."""
 
 from __future__ import annotations
 

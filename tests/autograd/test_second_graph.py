@@ -61,7 +61,7 @@ def test_a_number_in_a_rule_is_an_operand_of_mul_where_pytorch_has_a_separate_mu
 
 @same_on_both
 def test_the_second_gradients_of_a_tensor_to_the_power_of_a_tensor_are_pytorchs_at_the_edges(T):
-    """Such as x ** x at 0, whose second gradient is NaN in PyTorch: 0 times the infinite slope of the branch not taken."""
+    """Such as x ** x at 0. PyTorch's second gradient is NaN: 0 times the infinite slope of the branch not taken."""
     a, b = (leaf(T, [n % 4 - 1.0 for n in range(16)]), leaf(T, [n // 4 - 1.0 for n in range(16)]))
     gs = T.autograd.grad((a**b).sum(), (a, b), create_graph=True)
     seconds = [T.autograd.grad(g.sum(), (a, b), retain_graph=True) for g in gs]
@@ -94,8 +94,8 @@ def _variables(t: Any) -> list[Any]:
 @pytest.mark.filterwarnings("ignore")
 @on_each(DIFFERENTIABLE)
 def test_a_gradient_depends_on_what_it_depends_on_in_pytorch_or_that_second_gradient_is_zero(sample: Sample) -> None:
-    """Each rule of ours is written with ops, and what is linear leaves no trace of its input; PyTorch's fused kernels have
-    a node with an edge to each input, along which zeros flow."""
+    """Each rule of ours is written with ops, and what is linear leaves no trace of its input; PyTorch's fused kernels
+    have a node with an edge to each input, along which zeros flow."""
     if sample.code in REACHES_FURTHER:
         return
     theirs, ours = (Run(engine, sample) for engine in (torch, tinygrad_edu))

@@ -28,8 +28,9 @@ OURS = """T.exp(t); T.add(x, t); T.add(x, other=t); x.matmul(t); (x * 1).mul_(t)
 T.cat([x, t]); T.where(t > 0, x, x); x[torch.tensor([0, 1])]; (x * 1).__setitem__(0, t[0]); T.nn.Linear(2, 1)(t);
 T.nn.Sequential(T.nn.Linear(2, 2), T.nn.ReLU())(t); F.mse_loss(x, t); F.cross_entropy(x.view(1, 2), torch.tensor([1]));
 Doubled.apply(t); Doubled.apply(x, [t]); Doubled.apply(x, None, [t]).sum().backward(); (x * 2).backward(t);
-(x[:1] * 2).backward(gradient=t[:1]); T.autograd.backward(t.sum()); T.autograd.grad(t.sum(), x); T.autograd.grad(x.sum(), t);
-T.autograd.grad(x * 2, x, t); setattr(x, "grad", t); setattr(x, "data", t); T.autograd.Variable(t)"""
+(x[:1] * 2).backward(gradient=t[:1]); T.autograd.backward(t.sum()); T.autograd.grad(t.sum(), x);
+T.autograd.grad(x.sum(), t); T.autograd.grad(x * 2, x, t); setattr(x, "grad", t); setattr(x, "data", t);
+T.autograd.Variable(t)"""
 THEIRS = "torch.exp(x); torch.stack([t, x]); torch.nn.Linear(2, 1)(x); torch.ones(2).copy_(x)"
 CASES = [code for codes in (OURS, THEIRS) for code in codes.replace("\n", " ").split("; ")]
 CASES += [f"operator.{name}({operands})" for name in OPERATORS for operands in ("x, t", "t, x")]

@@ -67,8 +67,9 @@ def written(t, v):
     return t[:1]
 
 
-PATHS = """v * w; w - v; ((v * 2).exp() @ w).tanh(); v[0] * w; (2 - v) / w; Double.apply(w, v); (w * 2).add_(v); written(w * 2, v);
-T.enable_grad()(lambda: v * w)(); v.double() * w.double(); copy.deepcopy(v) * w; T.stack([w, v]); v.unbind()[1] * w"""
+PATHS = """v * w; w - v; ((v * 2).exp() @ w).tanh(); v[0] * w; (2 - v) / w; Double.apply(w, v); (w * 2).add_(v);
+written(w * 2, v); T.enable_grad()(lambda: v * w)(); v.double() * w.double(); copy.deepcopy(v) * w; T.stack([w, v]);
+v.unbind()[1] * w"""
 
 
 @pytest.mark.parametrize("path", PATHS.replace("\n", " ").split("; "))

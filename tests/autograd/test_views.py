@@ -3,10 +3,11 @@
 import pytest
 from support.both import attempt, leaf, names, noting, same_on_both, values_of
 
-VIEWS = """a.view(6); a.reshape(3, 2); a.t(); a.T; a.transpose(0, 1); a.permute(1, 0); a[0]; a[0, 1]; a[:, 1:]; a[:, ::2];
-a[None]; a[...]; a.unsqueeze(1); a.unsqueeze(0).squeeze(0); a.select(0, 1); a.narrow(1, 0, 2); a.diagonal(); a.flatten();
-a.expand(2, 2, 3); a.view_as(a); a.detach(); a.t()[1:]; a.split(1)[1]; a.chunk(2)[0]; a.unbind()[1]; a.movedim(0, 1);
-a.unflatten(0, (1, 2)); a.swapaxes(0, 1); a.t().reshape(6); a.clone(); a.contiguous(); a.double(); a[[0, 1]]; a[a > 0]"""
+VIEWS = """a.view(6); a.reshape(3, 2); a.t(); a.T; a.transpose(0, 1); a.permute(1, 0); a[0]; a[0, 1]; a[:, 1:];
+a[:, ::2]; a[None]; a[...]; a.unsqueeze(1); a.unsqueeze(0).squeeze(0); a.select(0, 1); a.narrow(1, 0, 2); a.diagonal();
+a.flatten(); a.expand(2, 2, 3); a.view_as(a); a.detach(); a.t()[1:]; a.split(1)[1]; a.chunk(2)[0]; a.unbind()[1];
+a.movedim(0, 1); a.unflatten(0, (1, 2)); a.swapaxes(0, 1); a.t().reshape(6); a.clone(); a.contiguous(); a.double();
+a[[0, 1]]; a[a > 0]"""
 VIEWS = VIEWS.replace("\n", " ").split("; ")
 
 

@@ -21,11 +21,11 @@ def assigned(x, where, value):
     return y
 
 
-# What is kept beside the input, and the ops that keep it. `o` makes zeros; a name of its own where the gradient holds what
-# was computed from what is kept, so that a write to it later does no harm.
+# What is kept beside the input, and the ops that keep it. `o` makes zeros; a name of its own where the gradient holds
+# what was computed from what is kept, so that a write to it later does no harm.
 KEPT = {
-    "x.detach() > 2": "T.where(k, x, x * 2); x.masked_fill(k, 0.0); x.masked_fill(k, o(()) + 1); x.clone().masked_fill_(k, 0.0); "
-    "x.masked_select(k); x[k]; assigned(x, k, 5.0)",
+    "x.detach() > 2": "T.where(k, x, x * 2); x.masked_fill(k, 0.0); x.masked_fill(k, o(()) + 1); "
+    "x.clone().masked_fill_(k, 0.0); x.masked_select(k); x[k]; assigned(x, k, 5.0)",
     "T.tensor([1, 0, 1])": "x[k]; x[:, k]; x[k, T.tensor([0, 1, 2])]; x.index_select(1, k)",
     "T.tensor([0])": "assigned(x, k, 5.0)",
     "T.tensor(1)": "x.index_select(1, k)",

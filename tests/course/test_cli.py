@@ -326,7 +326,8 @@ def test_diagnose_names_the_cause_and_fails_only_when_asked_to(tmp_path: Path) -
     assert "1. detach · line 3 · certain" in done.stdout
     assert "<mark>" in (tmp_path / "report.html").read_text(encoding="utf-8")
     script.write_text(
-        "import torch\nw = torch.ones(2, requires_grad=True)\nfor _ in range(3):\n    (w * w).sum().backward()\n    with torch.no_grad(): w -= w.grad"
+        "import torch\nw = torch.ones(2, requires_grad=True)\nfor _ in range(3):\n    (w * w).sum().backward()\n    "
+        "with torch.no_grad(): w -= w.grad"
     )
     assert [call("diagnose", *given, str(script)).returncode for given in ((), ("--fail-on", "certain"))] == [0, 1]
     script.write_text(BROKEN.replace(".detach()", ""))

@@ -1,8 +1,6 @@
-"""The Python of a live page, run here with its stand-ins, in processes of their own.
-
-Magics are served with no IPython; explore.html names a pack that it lacks and does its work once that has come; and it runs ahead
-while it is idle, so that a press finds its run remembered and is answered as if nothing had run before.
-"""
+"""The Python of a live page, run here with its stand-ins, in processes of their own. Magics are served with no IPython;
+explore.html names a pack that it lacks and does its work once that has come; and it runs ahead while it is idle, so
+that a press finds its run remembered and is answered as if nothing had run before."""
 
 from __future__ import annotations
 
@@ -44,7 +42,8 @@ CELLS = {
     "compare": "%%autograd --compare\nT.tensor(2.0) * 3",
     "torch": "%%autograd --engine torch\nT.ones(2)",
     "diagnose": "%%diagnose\nL = (w * 2).detach()\nL.backward()",
-    "of PyTorch": "%%diagnose\nimport torch\nfrom torch import nn\nmodel = nn.Linear(2, 1)\nloss = model(torch.ones(3, 2)).detach().sum()",
+    "of PyTorch": "%%diagnose\nimport torch\nfrom torch import nn\nmodel = nn.Linear(2, 1)\n"
+    "loss = model(torch.ones(3, 2)).detach().sum()",
     "of PyTorch, alone": "import torch",
     "on": "%autograd on",
     "watched": "z = w * 5",
@@ -65,7 +64,8 @@ for name, source in asked.items():
     sent.clear()
     well = asyncio.run(worker_python.run("cell", source))
     kinds = [one["code"].split()[0].rpartition(".")[2] for one in sent if one["type"] == "open"]
-    shown = [text for one in sent for text in [one.get("text", ""), *one.get("data", {}).values()] if isinstance(text, str)]
+    texts = [text for one in sent for text in [one.get("text", ""), *one.get("data", {}).values()]]
+    shown = [text for text in texts if isinstance(text, str)]
     print(json.dumps([name, well, kinds, "\\n".join(shown), [one["type"] for one in sent]]))
 """
 
@@ -93,9 +93,9 @@ def told() -> dict[str, Any]:
         ("no option", False, [], "UsageError: unrecognized arguments: --foo"),
         ("no Python", False, [], "is not Python"),
         ("explore", True, ["Explorer"], "The graph of this program"),
-        ("raises", False, ["Player"], 'line 2, in <module>\n    x = 1 / 0'),
+        ("raises", False, ["Player"], "line 2, in <module>\n    x = 1 / 0"),
     ],
-)  # fmt: skip
+)
 def test_a_magic_does_in_a_page_what_it_does_in_jupyter(
     told: dict[str, Any], name: str, well: bool, widgets: list[str], says: str
 ) -> None:

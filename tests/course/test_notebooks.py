@@ -29,9 +29,7 @@ pytestmark = [pytest.mark.outer(start=2), pytest.mark.parametrize("path", NOTEBO
 
 def run(cells: list[nbformat.NotebookNode], folder: Path) -> None:
     """Run these cells in a kernel started in `folder`: as for the site, a fork of a process that has imported PyTorch.
-
-    A cell that raises fails the test, and so does a kernel that takes too much.
-    """
+    A cell that raises fails the test, and so does a kernel that takes too much."""
     folder = folder / "working copy" / "lesson"  # a lesson looks for the others beside it
     folder.mkdir(parents=True)
     notebook = nbformat.v4.new_notebook()

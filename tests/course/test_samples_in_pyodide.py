@@ -1,4 +1,4 @@
-"""The table of samples in the Python of a live page, whose NumPy counts with 32 bits: every dtype is the one that it is here."""
+"""The table of samples in the Python of a live page, whose NumPy counts with 32 bits: each dtype is as here."""
 
 from __future__ import annotations
 
@@ -39,8 +39,10 @@ COUNTED = [
     "T.tensor([[1, 2]]).argwhere()",
 ]
 FROM_NUMPY = [
-    "T.tensor(np.arange(3)), T.from_numpy(np.arange(3)), T.as_tensor([np.argmax([0, 1])]), T.ones(2).int() * np.arange(2)",
-    "T.tensor(np.zeros(2, np.int32)), T.from_numpy(np.zeros(2).astype('int32')), T.as_tensor(np.int32(1)), T.tensor(T.ones(2).int().numpy())",
+    "T.tensor(np.arange(3)), T.from_numpy(np.arange(3)), T.as_tensor([np.argmax([0, 1])]), T.ones(2).int() * "
+    "np.arange(2)",
+    "T.tensor(np.zeros(2, np.int32)), T.from_numpy(np.zeros(2).astype('int32')), T.as_tensor(np.int32(1)), "
+    "T.tensor(T.ones(2).int().numpy())",
     "T.tensor(np.random.randint(0, 3, 2)), T.tensor(np.random.permutation(3))",
     "T.tensor(np.ones(2) > 0).sum(), T.tensor((np.ones(2) > 0).sum()), T.tensor(np.uint8([1]))",
 ]
@@ -48,7 +50,8 @@ DTYPES = ["float64", "float32", "int64", "int32", "uint8", "bool"]
 LEARNED = [  # sound programs, each with what an index is used for
     "F.cross_entropy(T.randn(3, 4), T.randn(3, 4).argmax(1))",
     "F.one_hot(T.tensor([2, 0, 1]).argsort())",
-    "T.distributions.Categorical(logits=T.zeros(2, 3)).log_prob(T.distributions.Categorical(logits=T.zeros(2, 3)).sample())",
+    "T.distributions.Categorical(logits=T.zeros(2, 3)).log_prob(T.distributions.Categorical(logits=T.zeros(2, "
+    "3)).sample())",
     "F.nll_loss(T.zeros(2, 3), T.zeros(2, 3).topk(1).indices[:, 0])",
 ]
 # Prints, for each row of the table, the dtypes of its results and gradients, or its error.

@@ -46,7 +46,8 @@ for name, program in RAISE_PROGRAMS.items():
         predict_raise[name] = True
 """
 TENSORS = "def mul_backward(g, a, b):\n    t = torch.tensor(g)\n    return (t * b).item(), (t * a).item()"
-TYPED = "def mul_backward(grad_output: Scalar, a: npt.ArrayLike, b: Number) -> tuple[Missing, ...]:\n    return grad_output * b, grad_output * a"
+TYPED = "def mul_backward(grad_output: Scalar, a: npt.ArrayLike, b: Number) -> tuple[Missing, ...]:\n"
+TYPED += "    return grad_output * b, grad_output * a"
 SHOWS = MUL.replace("    return", "    display(a)\n    return") + "display(mul_backward(1, 2, 3))"
 FILLED = 'predict_leaf["made"] = True\npredict_leaf.update(constant=True, product=False)'
 

@@ -1,4 +1,4 @@
-"""The lessons and their exercises agree: every exercise is asked in its lesson, and the lesson's own answer is right."""
+"""The lessons and their exercises agree: each exercise is asked in its lesson, whose own answer is right."""
 
 import json
 

@@ -1,9 +1,9 @@
 """Answers as students write them: no right one is refused, and the hint names the mistake of a wrong one.
 
-`attempts/right.txt` holds each style once, `attempts/wrong.txt` mistakes written otherwise than their exercise has them, which
-`test_every_exercise.py` tries. Beside a wrong one stands the hint that it is told; where nothing stands, its cause is not among
-those that an exercise knows, and none may be named. That no slip at all is accepted is proven by `test_mutants.py`, which makes
-its wrong answers itself.
+`attempts/right.txt` holds each style once, `attempts/wrong.txt` mistakes written otherwise than their exercise has
+them, which `test_every_exercise.py` tries. Beside a wrong one stands the hint that it is told; where nothing stands,
+its cause is not among those that an exercise knows, and none may be named. That no slip at all is accepted is proven by
+`test_mutants.py`, which makes its wrong answers itself.
 """
 
 import contextlib

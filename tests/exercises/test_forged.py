@@ -29,12 +29,15 @@ MONSTERS = {
     "a list of four thousand long strings": {"list": [LETTER * 2000] * 4000},
     "a dict of long names": {"dict": [[LETTER * 1999 + chr(i), 0] for i in range(4000)]},
     "lists in lists": {"list": [{"list": [{"list": [{"list": [1] * 60}] * 60}] * 60}] * 60},
-    "an array whose numbers are arrays": {"array": [{"array": [1], "shape": [1] * 4000, "dtype": "f8"}] * 9, "shape": [9]},
+    "an array whose numbers are arrays": {
+        "array": [{"array": [1], "shape": [1] * 4000, "dtype": "f8"}] * 9,
+        "shape": [9],
+    },
     "a number type of a gigabyte an element": {"array": [1] * 4000, "shape": [4000], "dtype": "S1000000000"},
     "an error with the longest name": {"raised": LETTER * 10**6, "message": LETTER * 10**6, "as": LETTER * 10**6},
     "a graph that takes long to walk": {"dict": [["L", {"list": [f"{i}" for i in range(4000)]}]]},
     "an order of thousands": {"list": [f"{i % 2000}" for i in range(4090)]},
-}  # fmt: skip
+}
 
 
 @pytest.mark.timeout(60)

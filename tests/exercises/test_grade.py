@@ -204,7 +204,7 @@ def test_an_archive_is_read_without_unpacking_it(what, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"all.zip", "out"}
 
 
-FOLDERS = {  # a folder of archives is read as one archive of them would be: what is in it, what was earned, what is said
+FOLDERS = {  # a folder of archives is read as one archive of them: what is in it, what was earned, what is said
     "archives": (
         {"ada.zip": LESSON, "bob/slopes/x.zip": LESSON, "cyd.zip": b"no zip"},
         {"ada": 9, "bob": 9, "cyd": 0},
@@ -285,7 +285,8 @@ def test_each_lesson_of_a_whole_course_is_graded_in_its_own_notebook(submit, tmp
     table = gradebook(tmp_path / "out")
     assert table["ada"]["notes"] == ""
     assert table["bob"]["notes"] == (
-        'There are several notebooks of lesson 1; "bob/lesson1.ipynb" was graded: it answers 3 of 3 exercises, the most.'
+        'There are several notebooks of lesson 1; "bob/lesson1.ipynb" was graded: '
+        "it answers 3 of 3 exercises, the most."
     )
 
 
@@ -507,7 +508,7 @@ SEVERAL = {
     "a stub that is more recent": ({"b_work.ipynb": notebook(), "z_stub.ipynb": stubs()}, "b_work"),
     "an older version": ({"a_old.ipynb": notebook(mul=MUL.replace("* b", "* a")), "b_new.ipynb": notebook()}, "b_new"),
     "neither ids nor checks": ({"colab.ipynb": bare(), "lesson.ipynb": stubs()}, "colab"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("packed", [False, True])

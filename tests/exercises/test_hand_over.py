@@ -32,7 +32,8 @@ def test_what_is_handed_over_installs_the_code_that_wrote_it_with_its_lessons_an
     subprocess.run([sys.executable, *pip, tmp_path / "there", wheel], check=True)
     program = (
         "import tinygrad_edu, viz, importlib.metadata as m; from tinygrad_edu.course.working_copy import *;"
-        "print(tinygrad_edu.__file__, viz.__file__, lessons_root(), len(lesson_files(lessons_root())), m.version('tinygrad-edu'))"
+        "print(tinygrad_edu.__file__, viz.__file__, lessons_root(), len(lesson_files(lessons_root())), "
+        "m.version('tinygrad-edu'))"
     )
     given = {**os.environ, "PYTHONPATH": str(tmp_path / "there")}
     done = subprocess.run([sys.executable, "-P", "-c", program], env=given, capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Every slip in a reference answer costs points: a mutant that earns them all is listed here, with the reason why it is right."""
+"""Every slip in a reference answer costs points. A mutant that earns them all is listed here, with the reason."""
 
 import warnings
 

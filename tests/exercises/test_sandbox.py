@@ -1,7 +1,5 @@
-"""Untrusted code: each attack scores exactly what was honestly earned, and it does not affect the next answer.
-
-The exercise is `mul_backward`, 3 points: 1 for grad_output = 1, 2 for any other.
-"""
+"""Untrusted code: each attack scores exactly what was honestly earned, and it does not affect the next answer. The
+exercise is `mul_backward`, 3 points: 1 for grad_output = 1, 2 for any other."""
 
 import os
 import signal
@@ -122,7 +120,8 @@ except NameError: pass
 """,
     "a verdict at the end of the process": """
 import atexit, os
-atexit.register(os.write, 3, b'{"answer": "a function", "observed": {"tinygrad_edu": [[true, true], [true, true, true]]}}')
+verdict = b'{"answer": "a function", "observed": {"tinygrad_edu": [[true, true], [true, true, true]]}}'
+atexit.register(os.write, 3, verdict)
 """,
     "hooks on imports, and no modules": """
 import sys
@@ -144,8 +143,10 @@ for descriptor in range(64):
 }
 WORTHLESS |= {name: source + WRONG for name, source in BEFORE_A_WRONG_ANSWER.items()}
 FORGED = {  # what an answer may write in the place of the probe
-    "a verdict on the result channel": b'{"answer": "a function", "observed": {"tinygrad_edu": [[true, true], [true, true, true]]}}',
-    "an error without a message": b'{"answer": "a function", "observed": {"tinygrad_edu": [[{"raised": "X"}], [{"float": 3}, {"object": 0}]]}}',
+    "a verdict on the result channel": b'{"answer": "a function", '
+    b'"observed": {"tinygrad_edu": [[true, true], [true, true, true]]}}',
+    "an error without a message": b'{"answer": "a function", '
+    b'"observed": {"tinygrad_edu": [[{"raised": "X"}], [{"float": 3}, {"object": 0}]]}}',
     "a result that is no object": b"3",
     "a result nested too deep to read": b"[" * 100000,
 }
@@ -201,8 +202,10 @@ HARMLESS = {
     "a gigabyte of output": "import os\nfor _ in range(1000): os.write(1, bytes(1 << 20))\n",
     "atexit": "import atexit\natexit.register(lambda: print('bye'))\n",
     "ignoring signals": "import signal\nfor s in (1, 2, 15): signal.signal(s, signal.SIG_IGN)\n",
-    "a thread left behind": "import threading\nthreading.Thread(target=lambda: [None for _ in iter(int, 1)], daemon=True).start()\n",
-    "seeds and the time of day": "import random, time, numpy\nrandom.seed(0); numpy.random.seed(0); time.time = lambda: 0\n",
+    "a thread left behind": "import threading\n"
+    "threading.Thread(target=lambda: [None for _ in iter(int, 1)], daemon=True).start()\n",
+    "seeds and the time of day": "import random, time, numpy\n"
+    "random.seed(0); numpy.random.seed(0); time.time = lambda: 0\n",
     "switching the collector off": "import gc\ngc.disable()\n",
     "an import that cannot be": "import viz, matplotlib.pyplot as plt\n",
     "a line that begins with a remainder": "text = ('%s'\n        % 7)\n",
@@ -261,14 +264,20 @@ FORBIDDEN = {
     "exec": "import os\nos.execv('/bin/sh', ['sh'])",
     "a socket": "import _socket\n_socket.socket()",
     "killing the parent": "import os\nos.kill(os.getppid(), 9)",
-    "killing the parent in another way": "import ctypes, os\nnumber = {'x86_64': 129, 'aarch64': 138}[os.uname().machine]\nif ctypes.CDLL(None).syscall(number, os.getppid(), 9, bytes(128)): raise PermissionError",
+    "killing the parent in another way": """
+import ctypes, os
+number = {'x86_64': 129, 'aarch64': 138}[os.uname().machine]
+if ctypes.CDLL(None).syscall(number, os.getppid(), 9, bytes(128)): raise PermissionError""",
     "killing everyone": "import os\nos.kill(-1, 9)",
     "making a folder": "import os\nos.mkdir('/x')",
-    "a new mount": "import ctypes, os\nif ctypes.CDLL(None, use_errno=True).mount(b't', b'/', b'tmpfs', 0, 0): raise PermissionError",
+    "a new mount": "import ctypes, os\n"
+    "if ctypes.CDLL(None, use_errno=True).mount(b't', b'/', b'tmpfs', 0, 0): raise PermissionError",
     "a new namespace": "import ctypes\nif ctypes.CDLL(None).unshare(0x10000000): raise PermissionError",
-    "a signal that a pipe sends": "import ctypes, os\nif ctypes.CDLL(None).fcntl(3, 8, os.getppid()): raise PermissionError",
+    "a signal that a pipe sends": "import ctypes, os\n"
+    "if ctypes.CDLL(None).fcntl(3, 8, os.getppid()): raise PermissionError",
     "the parent behind all others": "import os\nos.sched_setscheduler(os.getppid(), os.SCHED_IDLE, os.sched_param(0))",
-    "a system call of next year": "import ctypes, os\nif ctypes.CDLL(None).syscall(434, os.getppid(), 0): raise PermissionError",
+    "a system call of next year": "import ctypes, os\n"
+    "if ctypes.CDLL(None).syscall(434, os.getppid(), 0): raise PermissionError",
     "a fork by machine code": """
 import ctypes, mmap, os
 if os.uname().machine != "x86_64": raise PermissionError

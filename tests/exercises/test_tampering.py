@@ -1,4 +1,4 @@
-"""Answers that reach for what measures them earn nothing and are told so; honest ones that use the same modules are not."""
+"""Answers that reach for what measures them earn nothing, and are told so. Honest ones may use the same modules."""
 
 import pytest
 

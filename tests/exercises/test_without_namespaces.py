@@ -1,4 +1,4 @@
-"""With all walls, where a container refuses namespaces, and where a kernel has no Landlock: no answer reaches a reference, a file, a neighbour."""
+"""No answer reaches a reference, a file or a neighbour: with all walls, without namespaces, without Landlock."""
 
 import sys
 
@@ -47,21 +47,28 @@ def verdict(sandbox, source):
 
 
 ANSWERS = str(get.__code__.co_filename).replace("__init__.py", "answers/lesson1.py")
+FOLDER = ANSWERS.rsplit("/", 1)[0]
+OTHER = "\nmul_backward = other_factor"
 REACHES = {
     "an import of the references": "from tinygrad_edu.exercises.answers.lesson1 import other_factor as mul_backward",
-    "an import of the references by another way": "import importlib\nmul_backward = importlib.import_module('tinygrad_edu.exercises.answers.lesson1').other_factor",
-    "their source on disk": f"exec(open({ANSWERS!r}).read())\nmul_backward = other_factor",
-    "their source by the file's own reader": f"import io\nexec(io.FileIO({ANSWERS!r}).read())\nmul_backward = other_factor",
-    "their source by the system's call": f"import os\nexec(os.read(os.open({ANSWERS!r}, 0), 10**6))\nmul_backward = other_factor",
-    "a custom loader": f"import importlib.machinery as m\nmul_backward = m.SourceFileLoader('x', {ANSWERS!r}).load_module().other_factor",
-    "a path put back": f"import sys, importlib.machinery as m\nsys.path.append({ANSWERS.rsplit('/', 1)[0]!r})\nsys.meta_path.append(m.PathFinder)\nsys.path_hooks.append(m.FileFinder.path_hook((m.SourceFileLoader, ['.py'])))\nimport lesson1\nmul_backward = lesson1.other_factor",
-    "NumPy's reader": f"import numpy as np\nexec(bytes(np.fromfile({ANSWERS!r}, dtype='u1')))\nmul_backward = other_factor",
-    "a list of the folder": f"import os\nnames = os.listdir({ANSWERS.rsplit('/', 1)[0]!r})\ndef mul_backward(grad_output, a, b): return grad_output * b, grad_output * a",
+    "an import of the references by another way": "import importlib\n"
+    "mul_backward = importlib.import_module('tinygrad_edu.exercises.answers.lesson1').other_factor",
+    "their source on disk": f"exec(open({ANSWERS!r}).read())" + OTHER,
+    "their source by the file's own reader": f"import io\nexec(io.FileIO({ANSWERS!r}).read())" + OTHER,
+    "their source by the system's call": f"import os\nexec(os.read(os.open({ANSWERS!r}, 0), 10**6))" + OTHER,
+    "a custom loader": "import importlib.machinery as m\n"
+    f"mul_backward = m.SourceFileLoader('x', {ANSWERS!r}).load_module().other_factor",
+    "a path put back": f"import sys, importlib.machinery as m\nsys.path.append({FOLDER!r})\n"
+    "sys.meta_path.append(m.PathFinder)\n"
+    "sys.path_hooks.append(m.FileFinder.path_hook((m.SourceFileLoader, ['.py'])))\n"
+    "import lesson1\nmul_backward = lesson1.other_factor",
+    "NumPy's reader": f"import numpy as np\nexec(bytes(np.fromfile({ANSWERS!r}, dtype='u1')))" + OTHER,
+    "a list of the folder": f"import os\nnames = os.listdir({FOLDER!r})\n" + RIGHT,
     "a file that is deleted": "import os\nos.remove({victim!r})\n" + RIGHT,
     "a file that is written": "open({victim!r}, 'w').write('gone')\n" + RIGHT,
     "another program": "import subprocess\nsubprocess.run(['rm', {victim!r}])\n" + RIGHT,
     "the parent's memory": "import os\nopen(f'/proc/{{os.getppid()}}/maps')\n" + RIGHT,
-}  # fmt: skip
+}
 
 
 @linux

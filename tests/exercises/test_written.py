@@ -1,4 +1,4 @@
-"""After a SyntaxError in the cell of an answer, its name still refers to the function of an earlier run: a check says so."""
+"""After a SyntaxError in an answer's cell, its name still is the function of an earlier run: a check says so."""
 
 import subprocess
 import sys

@@ -71,7 +71,7 @@ def called(engine: Any, code: str, training: bool, grad: bool, options: dict[str
 
 @pytest.fixture
 def no_fast_path() -> Any:
-    """PyTorch's kernel for inference forgets `is_causal` without a mask, and has numbers of its own for who sees nothing."""
+    """PyTorch's kernel for inference forgets `is_causal` without a mask. Who sees nothing gets numbers of its own."""
     torch.backends.mha.set_fastpath_enabled(False)
     yield
     torch.backends.mha.set_fastpath_enabled(True)

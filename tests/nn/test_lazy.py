@@ -9,8 +9,9 @@ import torch
 import tinygrad_edu
 
 ENGINES = (tinygrad_edu, torch)
-LAYERS = """LazyLinear(4): 5, 3; LazyLinear(4, bias=False): 2, 5, 3; LazyConv1d(4, 2): 2, 3, 5; LazyConv3d(4, 2): 3, 4, 4, 4;
-LazyConv2d(4, 2, stride=2): 2, 3, 5, 5; LazyBatchNorm1d(): 5, 3; LazyBatchNorm2d(affine=False): 2, 3, 4, 4"""
+LAYERS = """LazyLinear(4): 5, 3; LazyLinear(4, bias=False): 2, 5, 3; LazyConv1d(4, 2): 2, 3, 5;
+LazyConv3d(4, 2): 3, 4, 4, 4; LazyConv2d(4, 2, stride=2): 2, 3, 5, 5; LazyBatchNorm1d(): 5, 3;
+LazyBatchNorm2d(affine=False): 2, 3, 4, 4"""
 
 
 @pytest.mark.parametrize("row", LAYERS.replace("\n", " ").split("; "))

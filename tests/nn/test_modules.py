@@ -20,7 +20,8 @@ BY_INPUTS = {
     nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Sequential(nn.Linear(3, 2), nn.Softmax(dim=1)))""",
     "(2, 5, 4)": "nn.Linear(4, 3, bias=False)",
     "(2, 3, 7)": "nn.Conv1d(3, 4, 3, padding=1)",
-    "(2, 3, 6, 6)": """nn.Conv2d(3, 4, 3, stride=2, padding=1, bias=False); nn.Conv2d(3, 4, 3, padding=1, padding_mode='circular')""",
+    "(2, 3, 6, 6)": """nn.Conv2d(3, 4, 3, stride=2, padding=1, bias=False);
+    nn.Conv2d(3, 4, 3, padding=1, padding_mode='circular')""",
     "(2, 4, 5, 5)": "nn.Conv2d(4, 4, (3, 1), groups=2, padding='same')",
     "(2, 2, 5)": "nn.Conv1d(2, 3, 4, padding='same', padding_mode='circular')",
     "(2, 2, 5, 6)": "nn.Conv2d(2, 3, (4, 3), padding='same', padding_mode='reflect', dilation=(1, 2))",
@@ -35,12 +36,14 @@ BY_INPUTS = {
     "(3, 5)": "nn.InstanceNorm1d(3)",
     "(2, 2, 2, 2, 2)": "nn.InstanceNorm3d(2, affine=True)",
     "(3, 2, 2, 2, 2)": "nn.BatchNorm3d(2)",
-    "(2, 3, 4)": """nn.LayerNorm((3, 4)); nn.Flatten(); nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True);
+    "(2, 3, 4)": """nn.LayerNorm((3, 4)); nn.Flatten();
+    nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True);
     nn.Upsample(size=5, mode='linear', align_corners=True); nn.ZeroPad1d((1, 2)); nn.ReflectionPad1d((1, 2));
     nn.ReplicationPad1d((1, 2)); nn.CircularPad1d((1, 2)); nn.ConstantPad2d((1, 0, 2, 1), -3.5)""",
     "(2, 4, 3, 3)": "nn.GroupNorm(2, 4)",
     "(2, 3, 6)": "nn.MaxPool1d(2); nn.AvgPool1d(2)",
-    "(2, 3, 5, 5)": """nn.MaxPool2d(3, stride=1, padding=1); nn.AvgPool2d(2, ceil_mode=True); nn.AdaptiveAvgPool2d((2, 3))""",
+    "(2, 3, 5, 5)": """nn.MaxPool2d(3, stride=1, padding=1); nn.AvgPool2d(2, ceil_mode=True);
+    nn.AdaptiveAvgPool2d((2, 3))""",
     "(3, 4)": "nn.Unflatten(1, (2, 2))",
     "(2, 3)": """nn.Identity(); nn.Dropout(0.0); nn.RNNCell(3, 4); nn.LSTMCell(3, 4); nn.GRUCell(3, 4);
     nn.ConstantPad1d((0, 2), 1.5); nn.PReLU(3)""",
@@ -73,8 +76,8 @@ MODULES = {
     for inputs, codes in BY_INPUTS.items()
     for code in re.sub(r"\s+", " ", codes).split("; ")
 }
-ACTIVATIONS = """ReLU(); ReLU6(); LeakyReLU(0.2); ELU(); SELU(); GELU(); GELU(approximate='tanh'); SiLU(); Mish(); Sigmoid(); Tanh();
-Softplus(); LogSigmoid(); Hardtanh(); Hardswish(); Softsign(); GLU(); Softmax(1); LogSoftmax(1)"""
+ACTIVATIONS = """ReLU(); ReLU6(); LeakyReLU(0.2); ELU(); SELU(); GELU(); GELU(approximate='tanh'); SiLU(); Mish();
+Sigmoid(); Tanh(); Softplus(); LogSigmoid(); Hardtanh(); Hardswish(); Softsign(); GLU(); Softmax(1); LogSoftmax(1)"""
 MODULES |= {f"nn.{code}": [(3, 4)] for code in ACTIVATIONS.replace("\n", " ").split("; ")}
 
 
@@ -141,18 +144,20 @@ REFUSED = """nn.BatchNorm1d(2, eps=0.0)(T.ones(2, 2)); nn.BatchNorm1d(3)(T.ones(
 nn.Conv2d(3, 2, 3, groups=0); nn.Conv2d(3, 2, 3, groups=2); nn.Conv2d(3, 2, 3, padding='half');
 nn.Conv2d(3, 2, 3, padding='same', stride=2); nn.Conv2d(3, 2, 3, padding_mode='mirror');
 nn.ConvTranspose1d(3, 2, 3, padding_mode='reflect'); nn.ConvTranspose1d(1, 1, 3, 2)(T.ones(1, 1, 4), output_size=(12,));
-nn.CircularPad1d(1)(T.ones(2, 3, 4, 5)); nn.CircularPad3d(1)(T.ones(2, 3)); nn.Dropout(1.5); nn.Embedding(2, 3, padding_idx=2);
-nn.Embedding(2, 3)(T.tensor([2])); nn.GroupNorm(3, 4); nn.LayerNorm(3)(T.ones(2, 2)); nn.Linear(2, 2).to(T.int64);
-nn.Linear(2, 2).to(speed=1); nn.Linear(2, 2)(T.ones(2, 3)); nn.Linear(2, 2)(T.ones(2, 2).double());
-nn.Linear(2, 2).load_state_dict([1]); nn.Linear(2, 2).train(1); nn.ModuleList([1]); nn.Sequential(T.relu);
-nn.Sequential(nn.ReLU())[1]; nn.Sequential(nn.ReLU()).get_submodule('1'); nn.Module()(1); nn.Linear(1, 1).nothing;
-nn.MultiheadAttention(5, 2); nn.MultiheadAttention(4, 2)(*[T.ones(2, 2, 3)] * 3); nn.TransformerEncoderLayer(4, 2, 8, activation='x');
-nn.RNN(3, 2, nonlinearity='x'); nn.RNNCell(3, 2, nonlinearity='x')(T.ones(2, 3)); nn.GRU(3, 2, num_layers=0); nn.GRU(3, 2, dropout=2.0);
-nn.GRU(3, 2, bias=1); nn.GRU(3, 2, proj_size=1); nn.GRU(3.0, 2); nn.LSTM(3, 0); nn.LSTM(3, 4)(T.ones(0, 2, 3));
-nn.LSTM(3, 4)(T.ones(2, 2, 2, 3)); nn.LSTM(3, 4)(T.ones(2, 2, 4)); nn.LSTM(3, 4)(T.ones(2, 2, 3).double());
-nn.LSTM(3, 4)(T.ones(2, 2, 3), (T.ones(1, 2, 4), T.ones(1, 3, 4))); nn.LSTMCell(3, 2)(T.ones(2, 2, 3));
-nn.GRUCell(3, 2)(T.ones(2, 3), T.ones(2, 2, 2, 2)); nn.GRUCell(3, 2)(T.ones(2, 3), T.ones(3, 2));
-nn.CrossEntropyLoss(T.ones(2))(T.ones(2, 3), T.tensor([0, 1])); nn.CrossEntropyLoss(ignore_index=1)(T.ones(2, 3), T.ones(2, 3));
+nn.CircularPad1d(1)(T.ones(2, 3, 4, 5)); nn.CircularPad3d(1)(T.ones(2, 3)); nn.Dropout(1.5);
+nn.Embedding(2, 3, padding_idx=2); nn.Embedding(2, 3)(T.tensor([2])); nn.GroupNorm(3, 4); nn.LayerNorm(3)(T.ones(2, 2));
+nn.Linear(2, 2).to(T.int64); nn.Linear(2, 2).to(speed=1); nn.Linear(2, 2)(T.ones(2, 3));
+nn.Linear(2, 2)(T.ones(2, 2).double()); nn.Linear(2, 2).load_state_dict([1]); nn.Linear(2, 2).train(1);
+nn.ModuleList([1]); nn.Sequential(T.relu); nn.Sequential(nn.ReLU())[1]; nn.Sequential(nn.ReLU()).get_submodule('1');
+nn.Module()(1); nn.Linear(1, 1).nothing; nn.MultiheadAttention(5, 2);
+nn.MultiheadAttention(4, 2)(*[T.ones(2, 2, 3)] * 3); nn.TransformerEncoderLayer(4, 2, 8, activation='x');
+nn.RNN(3, 2, nonlinearity='x'); nn.RNNCell(3, 2, nonlinearity='x')(T.ones(2, 3)); nn.GRU(3, 2, num_layers=0);
+nn.GRU(3, 2, dropout=2.0); nn.GRU(3, 2, bias=1); nn.GRU(3, 2, proj_size=1); nn.GRU(3.0, 2); nn.LSTM(3, 0);
+nn.LSTM(3, 4)(T.ones(0, 2, 3)); nn.LSTM(3, 4)(T.ones(2, 2, 2, 3)); nn.LSTM(3, 4)(T.ones(2, 2, 4));
+nn.LSTM(3, 4)(T.ones(2, 2, 3).double()); nn.LSTM(3, 4)(T.ones(2, 2, 3), (T.ones(1, 2, 4), T.ones(1, 3, 4)));
+nn.LSTMCell(3, 2)(T.ones(2, 2, 3)); nn.GRUCell(3, 2)(T.ones(2, 3), T.ones(2, 2, 2, 2));
+nn.GRUCell(3, 2)(T.ones(2, 3), T.ones(3, 2)); nn.CrossEntropyLoss(T.ones(2))(T.ones(2, 3), T.tensor([0, 1]));
+nn.CrossEntropyLoss(ignore_index=1)(T.ones(2, 3), T.ones(2, 3));
 nn.NLLLoss(T.ones(3).double())(T.ones(2, 3), T.tensor([0, 1])); nn.BCELoss()(T.ones(2) * 2, T.ones(2));
 nn.init.xavier_uniform_(T.ones(3)); nn.init.calculate_gain('leaky_relu', 'x');
 nn.utils.rnn.pack_padded_sequence(T.ones(3, 2), [1, 3]); nn.utils.rnn.pack_padded_sequence(T.ones(3, 2), [3, 0]);

@@ -1,4 +1,4 @@
-"""Operands that nearly fit: a shape, a dtype or a length that is one step away raises PyTorch's error, or gives its numbers."""
+"""Operands a step away from what fits, in shape, dtype or length: PyTorch's error, or its numbers."""
 
 from __future__ import annotations
 

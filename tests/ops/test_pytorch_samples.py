@@ -1,8 +1,6 @@
-"""PyTorch's own samples: the calls by which it tests its ops (its `op_db`), on both engines.
-
-A name that is not built is left out, and so is a call that is refused by a sentence; all others give PyTorch's numbers,
-dtypes, shapes and gradients.
-"""
+"""PyTorch's own samples: the calls by which it tests its ops (its `op_db`), on both engines. A name that is not built
+is left out, and so is a call that is refused by a sentence; all others give PyTorch's numbers, dtypes, shapes and
+gradients."""
 
 from __future__ import annotations
 
@@ -62,7 +60,7 @@ def _family(name: str) -> str:
 
 
 class Call:
-    """A sample on one engine: its arguments converted, leaves as PyTorch has them, and the flat list of what came out."""
+    """A sample on one engine: its converted arguments, leaves as PyTorch has them, and a flat list of what came out."""
 
     def __init__(self, engine: Any, op: Any, sample: Any) -> None:
         self.engine = engine

@@ -18,12 +18,13 @@ from ..support.both import same_on_both
 
 ENGINES = (tinygrad_edu, torch)
 
-OPTIMIZERS = """SGD(params, lr=0.1); SGD(params, lr=0.1, momentum=0.9); SGD(params, lr=0.1, momentum=0.9, nesterov=True);
-SGD(params, lr=0.1, momentum=0.9, dampening=0.5, weight_decay=0.1); SGD(params, lr=0.1, maximize=True);
-SGD(params, lr=T.tensor(0.1), momentum=0.9, weight_decay=0.1);
-Adam(params, lr=0.1); Adam(params, lr=0.1, betas=(0.5, 0.9), eps=1e-3, weight_decay=0.1); Adam(params, lr=0.1, amsgrad=True);
-AdamW(params, lr=0.1); AdamW(params, lr=T.tensor(0.1, dtype=T.float64), amsgrad=True); RMSprop(params, lr=T.tensor(0.1));
-RMSprop(params, lr=0.1, momentum=0.5, centered=True, weight_decay=0.1); Adagrad(params, lr=0.1, lr_decay=0.1, weight_decay=0.1);
+OPTIMIZERS = """SGD(params, lr=0.1); SGD(params, lr=0.1, momentum=0.9);
+SGD(params, lr=0.1, momentum=0.9, nesterov=True); SGD(params, lr=0.1, momentum=0.9, dampening=0.5, weight_decay=0.1);
+SGD(params, lr=0.1, maximize=True); SGD(params, lr=T.tensor(0.1), momentum=0.9, weight_decay=0.1); Adam(params, lr=0.1);
+Adam(params, lr=0.1, betas=(0.5, 0.9), eps=1e-3, weight_decay=0.1); Adam(params, lr=0.1, amsgrad=True);
+AdamW(params, lr=0.1); AdamW(params, lr=T.tensor(0.1, dtype=T.float64), amsgrad=True);
+RMSprop(params, lr=T.tensor(0.1)); RMSprop(params, lr=0.1, momentum=0.5, centered=True, weight_decay=0.1);
+Adagrad(params, lr=0.1, lr_decay=0.1, weight_decay=0.1);
 Adagrad(params, lr=T.tensor(0.1), initial_accumulator_value=0.5); Adadelta(params, lr=0.5, rho=0.8, weight_decay=0.1);
 Adadelta(params, maximize=True); SGD([{'params': params[:1]}, {'params': params[1:], 'lr': 0.01}], lr=0.1)"""
 OPTIMIZERS = OPTIMIZERS.replace("\n", " ").split("; ")
@@ -97,9 +98,8 @@ def test_a_saved_state_changes_no_bit_of_what_follows(code: str) -> None:
 
 
 SCHEDULES = """StepLR(o, 3, gamma=0.5); MultiStepLR(o, [5, 2, 5]); MultiplicativeLR(o, lambda e: 1 - e / 20);
-ExponentialLR(o, 0.9); CosineAnnealingLR(o, 10, eta_min=0.01); LambdaLR(o, lambda e: 1 / (1 + e)); ConstantLR(o, 0.5, 4);
-LinearLR(o, 0.1, 0.9, 6);
-SequentialLR(o, [LinearLR(o, 0.1), CosineAnnealingLR(o, 8)], [5]);
+ExponentialLR(o, 0.9); CosineAnnealingLR(o, 10, eta_min=0.01); LambdaLR(o, lambda e: 1 / (1 + e));
+ConstantLR(o, 0.5, 4); LinearLR(o, 0.1, 0.9, 6); SequentialLR(o, [LinearLR(o, 0.1), CosineAnnealingLR(o, 8)], [5]);
 SequentialLR(o, [ConstantLR(o, 0.1), StepLR(o, 2), ExponentialLR(o, 0.9)], [3, 8]); Own(o);
 [ExponentialLR(o, 0.9), MultiStepLR(o, [3, 8])]; [CosineAnnealingLR(o, 4), LinearLR(o, 0.1)]"""
 SCHEDULES = SCHEDULES.replace("\n", " ").split("; ")  # several at once: each goes on from the rate that the others left
@@ -166,8 +166,9 @@ def test_a_scheduler_that_steps_before_its_optimizer_warns() -> None:
             assert ["before `optimizer.step()`" in str(w.message) for w in caught] == [True] * expected
 
 
-PLATEAUS = """(o); (o, patience=1); (o, 'max', patience=2, factor=0.5); (o, patience=0, cooldown=2); (o, patience=0, min_lr=0.03);
-(o, patience=1, threshold=0.2); (o, 'max', patience=1, threshold=0.2, threshold_mode='abs'); (o, 'min', 0.5, 0, eps=0.04)"""
+PLATEAUS = """(o); (o, patience=1); (o, 'max', patience=2, factor=0.5); (o, patience=0, cooldown=2);
+(o, patience=0, min_lr=0.03); (o, patience=1, threshold=0.2);
+(o, 'max', patience=1, threshold=0.2, threshold_mode='abs'); (o, 'min', 0.5, 0, eps=0.04)"""
 
 
 @pytest.mark.parametrize("code", PLATEAUS.replace("\n", " ").split("; "))
@@ -186,14 +187,13 @@ def test_a_rate_falls_where_nothing_becomes_better_as_in_pytorch(code: str) -> N
     np.testing.assert_allclose(rates[0], rates[1], rtol=1e-12)
 
 
-REFUSED = """SGD(params[0], lr=0.1); SGD([], lr=0.1); SGD(params, lr=-1); SGD([1.0], lr=0.1); SGD([params[0] * 2], lr=0.1);
-SGD(params, lr=0.1, nesterov=True); Adam(params, betas=(1.0, 0.9)); SGD([{'params': params}, {'params': params}], lr=0.1);
- SGD([set(params)]);
-SGD({'params': params}); SGD([{'params': set(params)}]); SGD(params, lr=T.tensor([0.1, 0.2])); RMSprop(params, momentun=0.9);
+REFUSED = """SGD(params[0], lr=0.1); SGD([], lr=0.1); SGD(params, lr=-1); SGD([1.0], lr=0.1);
+SGD([params[0] * 2], lr=0.1); SGD(params, lr=0.1, nesterov=True); Adam(params, betas=(1.0, 0.9));
+SGD([{'params': params}, {'params': params}], lr=0.1); SGD([set(params)]); SGD({'params': params});
+SGD([{'params': set(params)}]); SGD(params, lr=T.tensor([0.1, 0.2])); RMSprop(params, momentun=0.9);
 Adagrad(params, lr_decay=-1); lr_scheduler.StepLR(params, 2); lr_scheduler.StepLR(SGD(params), 2, last_epoch=3);
 lr_scheduler.LRScheduler(SGD(params)); lr_scheduler.LambdaLR(SGD(params), [float, float]);
-lr_scheduler.ReduceLROnPlateau(SGD(params), min_lr=[1, 2]);
-lr_scheduler.SequentialLR(SGD(params), [], [])"""
+lr_scheduler.ReduceLROnPlateau(SGD(params), min_lr=[1, 2]); lr_scheduler.SequentialLR(SGD(params), [], [])"""
 
 
 @pytest.mark.parametrize("code", REFUSED.replace("\n", " ").split("; "))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.forms import FORMS
+from support.forms import programs
 from support.parity import ENGINES, PHRASE, Raised, differences, error_of, observe
 
 pytestmark = pytest.mark.outer(start=1)
@@ -16,24 +16,20 @@ pytestmark = pytest.mark.outer(start=1)
 # Warnings that are about the innards of PyTorch.
 NOT_SAID = ("TypedStorage", "torch.jit.script", "__array_wrap__", "__array__", "nested tensors")
 
-LINES = [
-    pytest.param(line, id=f"{subject}-{line}") for subject, text in FORMS.items() for line in text.strip().splitlines()
-]
 
-
-@pytest.mark.parametrize("line", LINES)
-def test_a_form_means_what_it_means_in_pytorch(line: str) -> None:
-    theirs, ours = (outcome(line, ENGINES[name]) for name in ("torch", "tinygrad_edu"))
+@pytest.mark.parametrize("source", [pytest.param(source, id=f"{subject}-{source}") for subject, source in programs()])
+def test_a_form_means_what_it_means_in_pytorch(source: str) -> None:
+    theirs, ours = (outcome(source, ENGINES[name]) for name in ("torch", "tinygrad_edu"))
     assert list(differences(theirs, ours)) == []
 
 
-def outcome(line: str, engine: Any) -> Any:
-    """What `line` leaves in `out` as plain data, or the error that it raises; and the opening of each warning."""
-    names: dict[str, Any] = {"T": engine, "np": np}
+def outcome(source: str, engine: Any) -> Any:
+    """What `source` leaves in `out` as plain data, or the error that it raises; and the opening of each warning."""
+    names: dict[str, Any] = {"T": engine, "F": engine.nn.functional, "np": np}
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         try:
-            exec(line.replace("\\n", "\n").replace("{T}", engine.__name__), names)
+            exec(source, names)
         except Exception as error:
             return {"raised": error_of(error)}
     said = sorted({_opening(str(w.message)) for w in heard if not any(name in str(w.message) for name in NOT_SAID)})

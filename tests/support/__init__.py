@@ -3,6 +3,16 @@
 import os
 from pathlib import Path
 
+# Where Jupyter keeps its files, by environment variable.
+FOLDERS = {
+    "JUPYTER_CONFIG_DIR": "config",
+    "JUPYTER_DATA_DIR": "data",
+    "JUPYTER_RUNTIME_DIR": "runtime",
+    "JUPYTERLAB_SETTINGS_DIR": "settings",
+    "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+    "IPYTHONDIR": "ipython",
+}
+
 
 def environment() -> dict[str, str]:
     """The environment for a separate Python process of a test, in which `support` can be imported too."""

@@ -1,4 +1,4 @@
-"""What the tests of a whole axis share: every case in the long ring, a sample of them, always the same, in the normal run."""
+"""What the tests of an axis share: the long ring takes every case, the normal run a sample, always the same."""
 
 from __future__ import annotations
 
@@ -35,10 +35,8 @@ def not_alike(
     ignored: tuple[str, ...] = (),
     excused: Callable[[Any, list[str]], bool] = lambda case, lines: False,
 ) -> list[str]:
-    """Run `program(T, *case)` on both engines: a line for each case that differs, other than in what is ignored or excused.
-
-    A line for each is printed as well where TINYGRAD_EDU_AXES is set, for work on the axis.
-    """
+    """Run `program(T, *case)` on both engines: a line for each case that differs, unless it is ignored or excused. A
+    line for each is printed as well where TINYGRAD_EDU_AXES is set, for work on the axis."""
     found = []
     for case in cases:
         theirs, ours = (

@@ -13,10 +13,8 @@ SLIPS = {"NameError", "UnboundLocalError", "SyntaxError", "ImportError", "Module
 
 
 def same_on_both(program: Callable[[Any], Any]) -> Callable[[], None]:
-    """A test that `program` gives the same on both engines. An error is part of that where `attempt` catches it.
-
-    How often the engine itself wrote to a gradient is its own business: a claim about versions returns `_version`.
-    """
+    """A test that `program` gives the same on both engines. An error is part of that where `attempt` catches it. How
+    often the engine itself wrote to a gradient is its own business: a claim about versions returns `_version`."""
 
     def test() -> None:
         seen, ours = (run(program, ENGINES[name]) for name in ("torch", "tinygrad_edu"))

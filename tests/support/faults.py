@@ -1,7 +1,8 @@
-"""Raises an error of ours at one call of the observer after the other, while a program runs: `python -m support.faults`.
+"""Raises an error of ours at each call of the observer in turn, while a program runs: `python -m support.faults`.
 
-The observer's files are loaded with a question at the head of every function, also of lambdas, closures and generators. A call
-counts if the program, or an engine, is what led to it. The programs and their visible state are those of `tests/viz/test_untouched.py`.
+The observer's files are loaded with a question at the head of every function, also of lambdas, closures and generators.
+A call counts if the program, or an engine, is what led to it. The programs and their visible state are those of
+`tests/viz/test_untouched.py`.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class Plan:
         if not _is_led_to_by_the_program(frame):
             return
         if self.count == self.at:
-            self.where = f"{Path(frame.f_code.co_filename).name}: {frame.f_code.co_qualname}, from {frame.f_back.f_code.co_qualname}"
+            code, caller = frame.f_code, frame.f_back.f_code
+            self.where = f"{Path(code.co_filename).name}: {code.co_qualname}, from {caller.co_qualname}"
         self.count += 1
         if self.where and self.count == self.at + 1:
             raise Fault("ours")
@@ -137,10 +139,8 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def differing(name: str, entry: str, most: int) -> list[str]:
-    """Run a program as often as it takes, with a fault at another call each time: at each, or at `most` of them. What differs then.
-
-    The first run imports and caches; the second is what the others are compared with.
-    """
+    """What differs when a program runs with a fault at one call each time: at every call, or at `most` of them. The
+    first run imports and caches; the second is what the others are compared with."""
     import test_untouched as untouched  # which imports viz
 
     def run(at: int) -> tuple[Any, dict[str, Any], int]:

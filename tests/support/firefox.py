@@ -35,7 +35,7 @@ def path() -> str | None:
 
 
 class Firefox:
-    """One tab. `requested` are the addresses that it has asked for, `wrong` the errors on its console, and the dialogs."""
+    """One tab: `requested` has the addresses that it asked for, `wrong` the errors on its console, and the dialogs."""
 
     def __init__(self, address: str) -> None:
         import websocket
@@ -82,14 +82,12 @@ class Firefox:
         return found["result"].get("value")
 
     def wait(self, expression: str) -> None:
-        """Wait until an expression is true."""
         end = time.monotonic() + PATIENCE_S
         while not self.evaluate(f"Boolean({expression})"):
             assert time.monotonic() < end, f"{expression} did not come true in {PATIENCE_S} s"
             time.sleep(0.1)
 
     def close(self) -> None:
-        """End the session."""
         self._socket.close()
 
 

@@ -125,7 +125,7 @@ class Hands:
         return "\n".join(self.root.locator(".tgv-program .tgv-slot > code").all_text_contents())
 
     def row(self, name: str) -> Any:
-        """The cells of a tensor behind its value: the gradients of both engines (one cell where they are one reason), the verdict."""
+        """A tensor's cells behind its value: both engines' gradients (one cell if they are one reason), the verdict."""
         return self.root.locator(".tgv-table tbody tr", has=self.page.locator(f'th:text-is("{name}")')).locator(
             "td ~ td"
         )

@@ -1,8 +1,8 @@
 """Real JupyterLab in real Chromium: its own server, its own browser, and helpers that work them.
 
-The tests and the benchmark of the laboratory share it. A page is never read once: `expect(locator)` waits until the page
-says what it should, and `eventually` does so for what no locator tells. Both wait for PATIENCE_S, and a test that holds
-ends as soon as it does.
+The tests and the benchmark of the laboratory share it. A page is never read once: `expect(locator)` waits until the
+page says what it should, and `eventually` does so for what no locator tells. Both wait for PATIENCE_S, and a test that
+holds ends as soon as it does.
 
 TINYGRAD_EDU_SLOW_PAGE=6 slows every page down six times, as a small laptop would: what holds then does not hang on the
 speed of this machine.
@@ -26,6 +26,8 @@ from typing import Any
 import psutil
 
 from tinygrad_edu.course.doctor import browser_for_tests
+
+from . import FOLDERS
 
 PATIENCE_S = 120  # what a slow, loaded machine may take for anything before it is called wrong
 FLAGS = [
@@ -128,7 +130,8 @@ def rest(page: Any, where: str) -> None:
             await frame(); // what was changed begins to move with the next frame
             await frame();
             const moving = [...document.querySelectorAll(where)].flatMap(one => one.getAnimations({ subtree: true }));
-            const ends = moving.filter(one => one.effect.getComputedTiming().endTime < Infinity).map(one => one.finished);
+            const ended = one => one.effect.getComputedTiming().endTime < Infinity;
+            const ends = moving.filter(ended).map(one => one.finished);
             // Nothing of ours moves for longer; what the browser has paused, out of sight, never ends.
             await Promise.race([Promise.allSettled(ends), new Promise(resolve => setTimeout(resolve, 5000))]);
         }""",
@@ -155,7 +158,7 @@ class Lab:
 
 @contextmanager
 def start_lab(home: Path, root: Path, application: str = "lab", configuration: str = "") -> Iterator[Lab]:
-    """JupyterLab (or Jupyter `notebook`) on a free port, showing the folder `root`; what it writes is kept in `home`."""
+    """JupyterLab (or Jupyter `notebook`) on a free port, showing the folder `root`; `home` keeps what it writes."""
     (home / "config").mkdir(exist_ok=True)
     (home / "config" / "jupyter_server_config.py").write_text(configuration)
     settings = home / "settings" / "@jupyterlab"
@@ -163,15 +166,7 @@ def start_lab(home: Path, root: Path, application: str = "lab", configuration: s
         place = settings / f"{name}.jupyterlab-settings"
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(json.dumps(values))
-    places = {
-        "JUPYTER_CONFIG_DIR": "config",
-        "JUPYTER_DATA_DIR": "data",
-        "JUPYTER_RUNTIME_DIR": "runtime",
-        "JUPYTERLAB_SETTINGS_DIR": "settings",
-        "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
-        "IPYTHONDIR": "ipython",
-    }
-    environment = {**os.environ, **{name: str(home / folder) for name, folder in places.items()}}
+    environment = {**os.environ, **{name: str(home / folder) for name, folder in FOLDERS.items()}}
     runtime = home / "runtime"
     command = [sys.executable, "-m", "jupyter", application, "--no-browser", "--port=0", "--ServerApp.ip=127.0.0.1"]
     command += ["--IdentityProvider.token=", f"--ServerApp.root_dir={root}", "--ServerApp.allow_root=True"]
@@ -242,7 +237,7 @@ class Notebook:
     shared: bool = False  # whether its page may show other notebooks afterwards
     closed: bool = False
     errors: list[str] = field(default_factory=list)
-    # Words that are no fault of ours. The one here anywidget says of a page so busy that a module came after two seconds.
+    # Words that are no fault of ours. anywidget says these on a page so busy that a module came after two seconds.
     expected: list[str] = field(default_factory=lambda: ["[anywidget] Failed to initialize model."])
 
     def heard(self, message: Any) -> None:
@@ -316,11 +311,9 @@ class Notebook:
 
 
 class Desk:
-    """Opens notebooks in pages and collects what their consoles say.
-
-    JupyterLab takes longer to load than most tests take, so a page whose notebook was put away shows the next one. `free`
-    holds these pages; several desks may share it.
-    """
+    """Opens notebooks in pages and collects what their consoles say. JupyterLab takes longer to load than most tests
+    take, so a page whose notebook was put away shows the next one. `free` holds these pages; several desks may share
+    it."""
 
     def __init__(self, browser: Any, lab: Lab, free: list[Any] | None = None):
         self.browser = browser
@@ -331,10 +324,8 @@ class Desk:
     def open(
         self, path: Path, *, width: int = 1366, height: int = 768, kernel: bool = True, own_page: bool = False
     ) -> Notebook:
-        """Open a notebook (a path in the lab's folder), and wait until its kernel answers.
-
-        `own_page` loads JupyterLab for this notebook alone: for a test that is about loading, or that leaves traces in the page.
-        """
+        """Open a notebook (a path in the lab's folder), and wait until its kernel answers. `own_page` loads JupyterLab
+        for this notebook alone: for a test about loading, or one that leaves traces."""
         name = path.relative_to(self.lab.root).as_posix()
         shared = kernel and not own_page
         viewport = {"width": width, "height": height}

@@ -1,7 +1,5 @@
-"""Mutants of the reference answers: one small change each, as a slip of a student's would be.
-
-An exercise is only as good as its probes: every mutant that is not equivalent must lose points.
-"""
+"""Mutants of the reference answers: one small change each, as a slip of a student's would be. An exercise is only as
+good as its probes: every mutant that is not equivalent must lose points."""
 
 from __future__ import annotations
 
@@ -34,14 +32,21 @@ class Mutant:
     source: str
 
 
-COMPARISONS = {ast.Gt: (ast.GtE, ast.Lt), ast.Lt: (ast.LtE, ast.Gt), ast.GtE: (ast.Gt, ast.Lt), ast.LtE: (ast.Lt, ast.Gt),
-               ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),
-               ast.In: (ast.NotIn,), ast.NotIn: (ast.In,)}  # fmt: skip
-OPERATORS = {ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add, ast.Mult), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult,),
-             ast.MatMult: (ast.Mult,), ast.Pow: (ast.Mult,), ast.FloorDiv: (ast.Mult,), ast.Mod: (ast.Mult,)}  # fmt: skip
-SIBLINGS = {"shape": ("size",), "size": ("shape",), "ndim": ("size",), "zeros": ("ones",), "ones": ("zeros",), "zeros_like": ("ones_like",),
-            "ones_like": ("zeros_like",), "sum": ("mean",), "mean": ("sum",), "detach": ("clone",), "copy": ("view",), "clone": ("detach",),
-            "append": ("extend",), "no_grad": ("enable_grad",), "pop": ("copy",), "item": ("detach",)}  # fmt: skip
+COMPARISONS = {
+    ast.Gt: (ast.GtE, ast.Lt), ast.Lt: (ast.LtE, ast.Gt), ast.GtE: (ast.Gt, ast.Lt), ast.LtE: (ast.Lt, ast.Gt),
+    ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),
+    ast.In: (ast.NotIn,), ast.NotIn: (ast.In,),
+}  # fmt: skip
+OPERATORS = {
+    ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add, ast.Mult), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult,),
+    ast.MatMult: (ast.Mult,), ast.Pow: (ast.Mult,), ast.FloorDiv: (ast.Mult,), ast.Mod: (ast.Mult,),
+}  # fmt: skip
+SIBLINGS = {
+    "shape": ("size",), "size": ("shape",), "ndim": ("size",), "zeros": ("ones",), "ones": ("zeros",),
+    "zeros_like": ("ones_like",), "ones_like": ("zeros_like",), "sum": ("mean",), "mean": ("sum",),
+    "detach": ("clone",), "copy": ("view",), "clone": ("detach",), "append": ("extend",),
+    "no_grad": ("enable_grad",), "pop": ("copy",), "item": ("detach",),
+}  # fmt: skip
 
 
 def sources(id: str) -> list[str]:
@@ -59,10 +64,8 @@ def sources(id: str) -> list[str]:
 
 
 def _copied(part: Any) -> Any:
-    """A copy of what the grammar says of a tree, and of nothing else.
-
-    All trees share one `ast.Load()`, on which other packages leave a link to their own tree: `copy.deepcopy` would copy that too.
-    """
+    """A copy of what the grammar says of a tree, and of nothing else. All trees share one `ast.Load()`, where other
+    packages leave a link to their tree: `deepcopy` would copy that, too."""
     if isinstance(part, list):
         return [_copied(one) for one in part]
     if not isinstance(part, ast.AST):

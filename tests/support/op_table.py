@@ -58,11 +58,8 @@ class Run:
         outputs = self.differentiable()
         if not outputs:  # such as an index
             return [None] * len(self.leaves)
-        grads = self.engine.autograd.grad(
-            outputs, self.leaves, weights(self.engine, outputs), create_graph=create_graph, retain_graph=True,
-            allow_unused=True,
-        )  # fmt: skip
-        return list(grads)
+        settings = {"create_graph": create_graph, "retain_graph": True, "allow_unused": True}
+        return list(self.engine.autograd.grad(outputs, self.leaves, weights(self.engine, outputs), **settings))
 
 
 def _flat(result: Any) -> list[Any]:

@@ -1,8 +1,8 @@
 """Runs one program on PyTorch and on tinygrad_edu, and reports every difference.
 
 A program is `def program(T)`: it gets an engine and returns whatever is to be compared. `observe` turns that into plain
-data: of a tensor its values, flags, version, gradient and the whole graph behind it, with a number for each node, so that
-shared nodes show. `differences` compares two such observations.
+data: of a tensor its values, flags, version, gradient and the whole graph behind it, with a number for each node, so
+that shared nodes show. `differences` compares two such observations.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PyTorch's helpers for its own tests. Importing them loads PyTorch's compiler for seconds, so tests import this late."""
+"""PyTorch's helpers for its own tests. Importing them loads its compiler for seconds, so tests import this late."""
 
 from __future__ import annotations
 

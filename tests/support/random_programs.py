@@ -1,10 +1,10 @@
-"""Random programs, and the first difference between PyTorch and tinygrad_edu on one. Three designs, by what they look for.
+"""Random programs, in three designs, and the first difference between PyTorch and tinygrad_edu on one.
 
-`memory`: views of views, names for one storage, writes through any of them, and operands that fit or are one step away: a
-size or a dimension more or less, another dtype, an index out of range. Every tensor is compared after each statement.
-`statements`: operands are other tensors of the program, whatever their shape; errors, hooks and versions are compared too.
-`graphs`: leaves, hooks of every kind, custom Functions, checkpoints, grad modes, forward mode and several backward passes;
-graphs are compared node by node, with what each node shows of what it saved.
+`memory`: views of views, names for one storage, writes through any of them, and operands that fit or are one step away:
+a size or a dimension more or less, another dtype, an index out of range. Every tensor is compared after each statement.
+`statements`: operands are other tensors of the program, whatever their shape; errors, hooks and versions are compared
+too. `graphs`: leaves, hooks of every kind, custom Functions, checkpoints, grad modes, forward mode and several backward
+passes; graphs are compared node by node, with what each node shows of what it saved.
 
 A statement may raise. Then the program goes on, and which statement raised, what, and the state after it are compared.
 """
@@ -31,87 +31,135 @@ Shape = tuple[int, ...]
 
 
 def forms(text: str) -> list[str]:
-    return [form.strip() for line in text.strip().splitlines() for form in line.split(" | ")]
+    found = [form.strip() for line in text.strip().splitlines() for form in line.split(" | ")]
+    return [f"{{x}}{form}" if form.startswith(".") else form for form in found]
 
 
-# --- the designs `memory` and `statements`: forms ----------------------------------------------------------------------
+# --- the designs `memory` and `statements`: forms ---------------------------------------------------------------------
 # {x}, {y}: tensors of the program; {d}, {e}: dimensions; {c}: a number. The rest is in PLACEHOLDERS and SHAPED.
+# A form that begins with a dot is of {x}.
 
 ALIASES = forms("""
-{x}.view({x}.shape) | {x}.detach() | {x}.data | T.nn.Parameter({x}) | T.as_tensor({x}) | T.asarray({x}) | {x}.clone() | {x}.contiguous() | T.from_numpy({x}.detach().numpy()) | copy.deepcopy({x}.detach())
-pickle.loads(pickle.dumps({x}.detach())) | {x}.view_as({x}) | {x}.expand_as({like}) | {x}[...] | {x}.t() | {x}.transpose({d}, {e}) | {x}.permute(*{perm}) | {x}.mT | {x}.T | {x}.swapaxes({d}, {e}) | {x}.movedim({d}, {e})
-{x}.transpose(0, -1) | {x}.movedim(0, -1) | {x}.select({d}, {i}) | {x}.narrow({d}, {i}, 1) | {x}[{i}] | {x}[..., {i}] | {x}[{i}:] | {x}[:, {i}:] | {x}[..., ::2] | {x}[::2] | {x}[None] | {x}[..., None] | {x}[:, None]
-{x}.unsqueeze({d}) | {x}.squeeze({d}) | {x}.squeeze() | {x}.flatten() | {x}.flatten({d}, {e}) | {x}.ravel() | {x}.reshape(-1) | {x}.view(-1) | {x}.reshape({split}) | {x}.view({split}) | {x}.expand({grown})
-{x}.expand(2, *{x}.shape) | {x}.broadcast_to({grown}) | {x}.diagonal() | {x}.diagonal(1, {d}, {e}) | {x}.unfold({d}, 2, 1) | {x}.unfold({d}, 2, 2) | {x}.unbind({d})[{i}] | {x}.split(1, {d})[{i}] | {x}.chunk(2, {d})[0]
-T.atleast_2d({x}) | {x}.to({x}.dtype) | {x}.type_as({x}) | T.narrow({x}, {d}, 0, 2) | {x}.new_tensor({x}.detach().tolist()) | {x}.detach().requires_grad_()
-T.broadcast_tensors({x}, {same})[0] | T.meshgrid({vec}, {vec}, indexing='ij')[0] | {x}.view(*{x}.shape, 1) | {x}.float() | {x}.double() | {x}.view(-1, 1)
+.view({x}.shape) | .detach() | .data | T.nn.Parameter({x}) | T.as_tensor({x}) | T.asarray({x}) | .clone()
+.contiguous() | T.from_numpy({x}.detach().numpy()) | copy.deepcopy({x}.detach())
+pickle.loads(pickle.dumps({x}.detach())) | .view_as({x}) | .expand_as({like}) | {x}[...] | .t() | .transpose({d}, {e})
+.permute(*{perm}) | .mT | .T | .swapaxes({d}, {e}) | .movedim({d}, {e}) | .transpose(0, -1) | .movedim(0, -1)
+.select({d}, {i}) | .narrow({d}, {i}, 1) | {x}[{i}] | {x}[..., {i}] | {x}[{i}:] | {x}[:, {i}:] | {x}[..., ::2]
+{x}[::2] | {x}[None] | {x}[..., None] | {x}[:, None] | .unsqueeze({d}) | .squeeze({d}) | .squeeze() | .flatten()
+.flatten({d}, {e}) | .ravel() | .reshape(-1) | .view(-1) | .reshape({split}) | .view({split}) | .expand({grown})
+.expand(2, *{x}.shape) | .broadcast_to({grown}) | .diagonal() | .diagonal(1, {d}, {e}) | .unfold({d}, 2, 1)
+.unfold({d}, 2, 2) | .unbind({d})[{i}] | .split(1, {d})[{i}] | .chunk(2, {d})[0] | T.atleast_2d({x}) | .to({x}.dtype)
+.type_as({x}) | T.narrow({x}, {d}, 0, 2) | .new_tensor({x}.detach().tolist()) | .detach().requires_grad_()
+T.broadcast_tensors({x}, {same})[0] | T.meshgrid({vec}, {vec}, indexing='ij')[0] | .view(*{x}.shape, 1) | .float()
+.double() | .view(-1, 1)
 """)
 
 WRITES = forms("""
-T.mul({x}, {c}, out={y}) | {x}.mul_({same}) | {x}.add_({same}) | {x}.add_({same}, alpha=2) | {x}.sub_({c}) | {x}.div_({same}) | {x}.copy_({same}) | {x}.fill_({c}) | {x}.zero_() | {x} += {same} | {x} *= {c} | {x} -= {y} | {x} /= 2 | {x} **= 2 | {x}.mul_({y})
-{x}.add_({y}) | {x}.copy_({y}) | {x}.data.mul_({c}) | {x}.detach().add_({c}) | {x}.div_(2) | {x}[{i}] = {y} | {x}[{i}] = {c} | {x}[..., {i}] = {c} | {x}[..., {i}] *= {c} | {x}[{i}:] = {c} | {x}[{i}:] += {same} | {x}[::2] = {c}
-{x}[:] = {same} | {x}[...] = {y} | {x}[{mask}] = {c} | {x}.masked_fill_({mask}, {c}) | {x}[{x} > 0] = {c} | {x}.scatter_({d}, T.zeros_like({x}, dtype=T.int64), {y}) | {x}.index_copy_({d}, T.tensor([0]), {y})
-{x}.index_add_({d}, T.tensor([0]), {y}) | {x}.clamp_(-0.5, 0.5) | {x}.exp_() | {x}.tanh_() | {x}.sigmoid_() | {x}.relu_() | {x}.abs_() | {x}.neg_() | {x}.sqrt_() | {x}.pow_(2) | {x}.cumsum_({d})
-{x}.transpose_({d}, {e}) | {x}.unsqueeze_({d}) | {x}.squeeze_() | {x}.squeeze_({d}) | {x}.tril_() | {x}.triu_() | {x}.fill_diagonal_({c}) | {x}.diagonal().fill_({c}) | {x}.unbind({d})[0].mul_({c}) | {x}.requires_grad_()
-{x}.requires_grad_(False) | {x}.detach_() | {x}.data = {y} | T.add({x}, {c}, out={x}) | T.exp({x}, out={y}) | {x}[..., {i}] += {y}
-{x}.view(-1)[{i}] = {c} | {x}.clone().mul_({y}) | {x}.unsqueeze(0).mul_({same}) | F.relu({x}, inplace=True) | F.leaky_relu_({x}) | F.dropout({x}, 0., True, True) | F.elu({x}, inplace=True) | {x}.lerp_({y}, 0.5)
-{x}.addcmul_({y}, {y})
+T.mul({x}, {c}, out={y}) | .mul_({same}) | .add_({same}) | .add_({same}, alpha=2) | .sub_({c}) | .div_({same})
+.copy_({same}) | .fill_({c}) | .zero_() | {x} += {same} | {x} *= {c} | {x} -= {y} | {x} /= 2 | {x} **= 2 | .mul_({y})
+.add_({y}) | .copy_({y}) | .data.mul_({c}) | .detach().add_({c}) | .div_(2) | {x}[{i}] = {y} | {x}[{i}] = {c}
+{x}[..., {i}] = {c} | {x}[..., {i}] *= {c} | {x}[{i}:] = {c} | {x}[{i}:] += {same} | {x}[::2] = {c} | {x}[:] = {same}
+{x}[...] = {y} | {x}[{mask}] = {c} | .masked_fill_({mask}, {c}) | {x}[{x} > 0] = {c}
+.scatter_({d}, T.zeros_like({x}, dtype=T.int64), {y}) | .index_copy_({d}, T.tensor([0]), {y})
+.index_add_({d}, T.tensor([0]), {y}) | .clamp_(-0.5, 0.5) | .exp_() | .tanh_() | .sigmoid_() | .relu_() | .abs_()
+.neg_() | .sqrt_() | .pow_(2) | .cumsum_({d}) | .transpose_({d}, {e}) | .unsqueeze_({d}) | .squeeze_() | .squeeze_({d})
+.tril_() | .triu_() | .fill_diagonal_({c}) | .diagonal().fill_({c}) | .unbind({d})[0].mul_({c}) | .requires_grad_()
+.requires_grad_(False) | .detach_() | .data = {y} | T.add({x}, {c}, out={x}) | T.exp({x}, out={y})
+{x}[..., {i}] += {y} | .view(-1)[{i}] = {c} | .clone().mul_({y}) | .unsqueeze(0).mul_({same})
+F.relu({x}, inplace=True) | F.leaky_relu_({x}) | F.dropout({x}, 0., True, True) | F.elu({x}, inplace=True)
+.lerp_({y}, 0.5) | .addcmul_({y}, {y})
 """)
 
 OPS = forms("""
-{x} + {same} | {x} - {same} | {x} * {same} | {x} / ({same} * {same} + 1) | {x} ** 2 | {x} @ {y} | {x} * {y} | {x} + {y} | {x} - {y} | {x} * {c} | {c} - {x} | {x} / {c} | {x} % {c} | -{x} | {x}.exp() | {x}.sin() | {x}.tanh()
-{x}.sigmoid() | {x}.abs() | {x}.relu() | {x}.square() | {x}.sqrt() | {x}.log1p() | {x}.clamp(-1, 1) | {x}.float() | {x}.double() | {x}.to(T.float32) | {x}.sum() | {x}.sum({d}) | {x}.mean({d}, True) | {x}.prod() | {x}.prod({d})
-{x}.max() | {x}.min({d})[0] | {x}.amax({d}) | {x}.norm() | {x}.norm(dim={d}) | {x}.var({d}) | {x}.std() | {x}.logsumexp({d}) | {x}.sort({d})[0] | {x}.cumsum({d}) | {x}.cumprod({d}) | {x}.argmax({d}) | {x}.median()
-{x}.softmax({d}) | {x}.flip({d}) | {x}.roll(1, {d}) | {x}.tril() | {x}.repeat(2, 1) | F.softplus({x}) | F.dropout({x}, 0.5, False) | F.pad({x}, (1, 0)) | F.normalize({x}, dim={d})
-T.maximum({x}, {same}) | T.where({x} > 0, {x}, {y}) | T.cat([{x}, {y}], {d}) | T.stack([{x}, {y}]) | T.addcmul({x}, {same}, {like}) | T.lerp({x}, {like}, 0.3) | {x}.lerp({y}, {y}) | F.mse_loss({x}, {like}) | F.l1_loss({x}, {like})
-T.outer({x}, {y}) | {x}.index_add({d}, T.tensor([0]), {y}) | {x}.masked_fill({mask}, {c}) | T.addmm({x}, {y}, {y}) | F.linear({x}, {weight}) | T.atan2({x}, {same}) | T.einsum('...i,...i->...', {x}, {like})
-F.cosine_similarity({x}, {like}, {d}) | {x}[T.tensor([0, 0])] | {x}.index_select({d}, T.tensor([0])) | {x}[{x} > 0] | {x}.gather({d}, T.zeros_like({x}, dtype=T.int64))
+{x} + {same} | {x} - {same} | {x} * {same} | {x} / ({same} * {same} + 1) | {x} ** 2 | {x} @ {y} | {x} * {y} | {x} + {y}
+{x} - {y} | {x} * {c} | {c} - {x} | {x} / {c} | {x} % {c} | -{x} | .exp() | .sin() | .tanh() | .sigmoid() | .abs()
+.relu() | .square() | .sqrt() | .log1p() | .clamp(-1, 1) | .float() | .double() | .to(T.float32) | .sum() | .sum({d})
+.mean({d}, True) | .prod() | .prod({d}) | .max() | .min({d})[0] | .amax({d}) | .norm() | .norm(dim={d}) | .var({d})
+.std() | .logsumexp({d}) | .sort({d})[0] | .cumsum({d}) | .cumprod({d}) | .argmax({d}) | .median() | .softmax({d})
+.flip({d}) | .roll(1, {d}) | .tril() | .repeat(2, 1) | F.softplus({x}) | F.dropout({x}, 0.5, False) | F.pad({x}, (1, 0))
+F.normalize({x}, dim={d}) | T.maximum({x}, {same}) | T.where({x} > 0, {x}, {y}) | T.cat([{x}, {y}], {d})
+T.stack([{x}, {y}]) | T.addcmul({x}, {same}, {like}) | T.lerp({x}, {like}, 0.3) | .lerp({y}, {y})
+F.mse_loss({x}, {like}) | F.l1_loss({x}, {like}) | T.outer({x}, {y}) | .index_add({d}, T.tensor([0]), {y})
+.masked_fill({mask}, {c}) | T.addmm({x}, {y}, {y}) | F.linear({x}, {weight}) | T.atan2({x}, {same})
+T.einsum('...i,...i->...', {x}, {like}) | F.cosine_similarity({x}, {like}, {d}) | {x}[T.tensor([0, 0])]
+.index_select({d}, T.tensor([0])) | {x}[{x} > 0] | .gather({d}, T.zeros_like({x}, dtype=T.int64))
 """)
 
 # Forms whose operands have to fit.
 FITTING_WRITES = forms("""
-T.cat([{x}, {like}], out={y}) | T.mul({x}, {same}, out={y}) | {x}.fill_({zero_d}) | {x}[{mask}] = {zero_d} | {x}[{idx}] = {c} | {x}[{idx}] = {same} | {x}[{idx}] += {c} | {x}[{idx}, {idx}] = {c} | {x}[:, {idx}] = {c} | {x}[..., {idx}] = {y} | {x}.index_add_({d}, {pick}, {picked})
-{x}.index_copy_({d}, {pick}, {picked}) | {x}.index_fill_({d}, {pick}, {c}) | {x}.scatter_({d}, {along}, {like}) | {x}.scatter_({d}, {along}, {c}) | {x}.scatter_add_({d}, {along}, {like}) | {x}.index_put_(({idx},), {same})
-{x}.index_put_(({idx},), {zero_d}, accumulate=True) | {x}.clamp_({same}) | {x}.addcmul_({same}, {same}) | {x}.addcdiv_({same}, {same}) | {x}.lerp_({like}, {like}) | {x}.lerp_({same}, 0.3) | {x}.addmm_({left}, {right})
-{x}.baddbmm_({left}, {right}) | {x}.diagonal().copy_({vec}) | {x}.data = {like} | {x}.atan2_({same}) | {x}.fmod_({same}) | {x}.remainder_({same}) | {x}.floor_()
+T.cat([{x}, {like}], out={y}) | T.mul({x}, {same}, out={y}) | .fill_({zero_d}) | {x}[{mask}] = {zero_d}
+{x}[{idx}] = {c} | {x}[{idx}] = {same} | {x}[{idx}] += {c} | {x}[{idx}, {idx}] = {c} | {x}[:, {idx}] = {c}
+{x}[..., {idx}] = {y} | .index_add_({d}, {pick}, {picked}) | .index_copy_({d}, {pick}, {picked})
+.index_fill_({d}, {pick}, {c}) | .scatter_({d}, {along}, {like}) | .scatter_({d}, {along}, {c})
+.scatter_add_({d}, {along}, {like}) | .index_put_(({idx},), {same}) | .index_put_(({idx},), {zero_d}, accumulate=True)
+.clamp_({same}) | .addcmul_({same}, {same}) | .addcdiv_({same}, {same}) | .lerp_({like}, {like}) | .lerp_({same}, 0.3)
+.addmm_({left}, {right}) | .baddbmm_({left}, {right}) | .diagonal().copy_({vec}) | .data = {like} | .atan2_({same})
+.fmod_({same}) | .remainder_({same}) | .floor_()
 """)
 FITTING = forms("""
-{x} / {same} | {x} // {same} | {x} % {same} | {x} @ {right} | {x} > {same} | {x} == {y} | T.where({mask}, {x}, {same}) | T.lerp({x}, {like}, {like}) | T.addcdiv({x}, {same}, {like}) | T.logaddexp({x}, {same})
-T.xlogy({x}, {same}) | T.isclose({x}, {same}) | T.allclose({x}, {same}) | T.equal({x}, {like}) | T.mm({x}, {right}) | T.mv({x}, {last}) | T.dot({x}, {like}) | T.bmm({x}, {right}) | T.matmul({left}, {x})
-T.addmm({bias}, {x}, {right}) | T.baddbmm({bias}, {x}, {right}) | T.outer({x}, {vec}) | T.inner({x}, {like}) | T.tensordot({x}, {like}, {k}) | T.einsum('ij,kj->ik', {x}, {x})
-F.linear({x}, {weight}, {three}) | F.embedding({idx}, {x}) | F.one_hot({idx}, 5) | F.conv1d({x}, {kernel}) | F.conv1d({x}, {kernel}, {three}) | F.conv2d({x}, {kernel}) | F.conv2d({x}, {kernel}, {three}, padding=1)
-F.conv_transpose1d({x}, {flipped}) | F.conv_transpose2d({x}, {flipped}) | F.unfold({x}, 2) | F.max_pool1d({x}, 2) | F.avg_pool2d({x}, 2) | F.max_pool2d({x}, 2, 1) | F.adaptive_avg_pool1d({x}, 2) | F.adaptive_max_pool2d({x}, 2)
-F.interpolate({x}, scale_factor=2) | F.pad({x}, (1, 1)) | F.pad({x}, (1, 1), 'reflect') | F.pixel_shuffle({x}, 2) | F.layer_norm({x}, {x}.shape[-1:], {last}, {last})
-F.batch_norm({x}, {channel}, {channel}, {channel}, {channel}, True) | F.batch_norm({x}, {channel}, {channel}) | F.instance_norm({x}) | F.group_norm({x}, 1, {channel}, {channel}) | F.rms_norm({x}, {x}.shape[-1:], {last})
-F.l1_loss({x}, {like}, reduction='none') | F.smooth_l1_loss({x}, {like}) | F.huber_loss({x}, {like}) | F.cross_entropy({x}, {classes}) | F.cross_entropy({x}, {like}) | F.cross_entropy({x}, {classes}, {channel})
-F.nll_loss({x}, {classes}) | F.nll_loss({x}, {classes}, {channel}, reduction='none') | F.binary_cross_entropy({x}.sigmoid(), {like}.sigmoid()) | F.binary_cross_entropy_with_logits({x}, {like}, pos_weight={last})
-F.kl_div({x}, {like}, reduction='batchmean') | F.cosine_embedding_loss({x}, {like}, {signs}) | F.margin_ranking_loss({x}, {like}, {like}) | F.triplet_margin_loss({x}, {like}, {like}) | F.hinge_embedding_loss({x}, {like})
-F.gaussian_nll_loss({x}, {like}, {like}.exp()) | F.poisson_nll_loss({x}, {like}) | {x}.gather({d}, {along}) | {x}.scatter({d}, {along}, {like}) | {x}.scatter_add({d}, {along}, {like}) | {x}.index_select({d}, {pick})
-{x}.index_add({d}, {pick}, {picked}) | {x}.index_copy({d}, {pick}, {picked}) | {x}.index_fill({d}, {pick}, {c}) | {x}.take_along_dim({along}, {d}) | {x}.masked_select({mask}) | {x}.masked_fill({mask}, {zero_d}) | {x}[{idx}]
-{x}[{mask}] | {x}[{idx}, {idx}] | {x}[:, {idx}] | {x}[{idx}, :, {idx}] | {x}[{idx}, None] | {x}[{i}, {idx}] | {x}.index_put(({idx},), {same})
-T.cat([{x}, {like}], {d}) | T.stack([{x}, {like}], {d}) | T.hstack([{x}, {like}]) | T.vstack([{x}, {like}]) | T.column_stack([{x}, {like}]) | T.cdist({x}, {like}) | {x}.mean(({d}, {e})) | {x}.std(({d}, {e}), keepdim=True)
-{x}.amax(({d}, {e})) | {x}.amin({d}) | {x}.max({d}) | {x}.argmin({d}) | {x}.median({d}) | {x}.topk(2, {d}) | {x}.sort({d}) | {x}.cummax({d}) | {x}.logsumexp(({d}, {e})) | {x}.log_softmax({d}) | {x}.norm({k}, {d}) | {x}.all({d})
-{x}.any() | {x}.count_nonzero({d}) | {x}.unique() | {x}.argsort({d}) | T.var_mean({x}, {d}) | T.std_mean({x}) | {x}.nonzero() | {x}.sign() | {x}.reciprocal() | {x}.floor() | {x}.clamp({same}, {same}) | {x}.clamp(min={same})
-{x}.long() | {x}.bool() | F.gelu({x}) | F.silu({x}) | F.prelu({x}, {channel}) | F.glu({x}, {d}) | F.elu({x}) | F.logsigmoid({x}) | {x}.repeat(2, 1, 1) | {x}.repeat_interleave(2, {d}) | {x}.repeat_interleave({counts}, {d})
-{x}.tile(2) | {x}.triu(1) | {x}.diag() | {x}.diag_embed() | {x}.trace() | {x}.det() | {x}.inverse() | T.linalg.solve({x}, {like}) | T.linalg.norm({x}) | F.scaled_dot_product_attention({x}, {like}, {like})
-F.scaled_dot_product_attention({x}, {like}, {like}, {mask}) | T.nn.Linear(3, 2, dtype=T.float64)({x}) | T.nn.LSTM(3, 2, dtype=T.float64)({x})[0] | T.nn.GRUCell(3, 2, dtype=T.float64)({x}, {cell})
-T.nn.RNN(3, 2, dtype=T.float64)({x}, {cell})[0] | T.nn.BatchNorm1d(3, dtype=T.float64)({x}) | T.nn.MultiheadAttention(4, 2, dtype=T.float64)({x}, {like}, {like})[0] | T.nn.Conv1d(3, 2, 1, dtype=T.float64)({x})
+{x} / {same} | {x} // {same} | {x} % {same} | {x} @ {right} | {x} > {same} | {x} == {y} | T.where({mask}, {x}, {same})
+T.lerp({x}, {like}, {like}) | T.addcdiv({x}, {same}, {like}) | T.logaddexp({x}, {same}) | T.xlogy({x}, {same})
+T.isclose({x}, {same}) | T.allclose({x}, {same}) | T.equal({x}, {like}) | T.mm({x}, {right}) | T.mv({x}, {last})
+T.dot({x}, {like}) | T.bmm({x}, {right}) | T.matmul({left}, {x}) | T.addmm({bias}, {x}, {right})
+T.baddbmm({bias}, {x}, {right}) | T.outer({x}, {vec}) | T.inner({x}, {like}) | T.tensordot({x}, {like}, {k})
+T.einsum('ij,kj->ik', {x}, {x}) | F.linear({x}, {weight}, {three}) | F.embedding({idx}, {x}) | F.one_hot({idx}, 5)
+F.conv1d({x}, {kernel}) | F.conv1d({x}, {kernel}, {three}) | F.conv2d({x}, {kernel})
+F.conv2d({x}, {kernel}, {three}, padding=1) | F.conv_transpose1d({x}, {flipped}) | F.conv_transpose2d({x}, {flipped})
+F.unfold({x}, 2) | F.max_pool1d({x}, 2) | F.avg_pool2d({x}, 2) | F.max_pool2d({x}, 2, 1) | F.adaptive_avg_pool1d({x}, 2)
+F.adaptive_max_pool2d({x}, 2) | F.interpolate({x}, scale_factor=2) | F.pad({x}, (1, 1)) | F.pad({x}, (1, 1), 'reflect')
+F.pixel_shuffle({x}, 2) | F.layer_norm({x}, {x}.shape[-1:], {last}, {last})
+F.batch_norm({x}, {channel}, {channel}, {channel}, {channel}, True) | F.batch_norm({x}, {channel}, {channel})
+F.instance_norm({x}) | F.group_norm({x}, 1, {channel}, {channel}) | F.rms_norm({x}, {x}.shape[-1:], {last})
+F.l1_loss({x}, {like}, reduction='none') | F.smooth_l1_loss({x}, {like}) | F.huber_loss({x}, {like})
+F.cross_entropy({x}, {classes}) | F.cross_entropy({x}, {like}) | F.cross_entropy({x}, {classes}, {channel})
+F.nll_loss({x}, {classes}) | F.nll_loss({x}, {classes}, {channel}, reduction='none')
+F.binary_cross_entropy({x}.sigmoid(), {like}.sigmoid())
+F.binary_cross_entropy_with_logits({x}, {like}, pos_weight={last}) | F.kl_div({x}, {like}, reduction='batchmean')
+F.cosine_embedding_loss({x}, {like}, {signs}) | F.margin_ranking_loss({x}, {like}, {like})
+F.triplet_margin_loss({x}, {like}, {like}) | F.hinge_embedding_loss({x}, {like})
+F.gaussian_nll_loss({x}, {like}, {like}.exp()) | F.poisson_nll_loss({x}, {like}) | .gather({d}, {along})
+.scatter({d}, {along}, {like}) | .scatter_add({d}, {along}, {like}) | .index_select({d}, {pick})
+.index_add({d}, {pick}, {picked}) | .index_copy({d}, {pick}, {picked}) | .index_fill({d}, {pick}, {c})
+.take_along_dim({along}, {d}) | .masked_select({mask}) | .masked_fill({mask}, {zero_d}) | {x}[{idx}] | {x}[{mask}]
+{x}[{idx}, {idx}] | {x}[:, {idx}] | {x}[{idx}, :, {idx}] | {x}[{idx}, None] | {x}[{i}, {idx}]
+.index_put(({idx},), {same}) | T.cat([{x}, {like}], {d}) | T.stack([{x}, {like}], {d}) | T.hstack([{x}, {like}])
+T.vstack([{x}, {like}]) | T.column_stack([{x}, {like}]) | T.cdist({x}, {like}) | .mean(({d}, {e}))
+.std(({d}, {e}), keepdim=True) | .amax(({d}, {e})) | .amin({d}) | .max({d}) | .argmin({d}) | .median({d})
+.topk(2, {d}) | .sort({d}) | .cummax({d}) | .logsumexp(({d}, {e})) | .log_softmax({d}) | .norm({k}, {d}) | .all({d})
+.any() | .count_nonzero({d}) | .unique() | .argsort({d}) | T.var_mean({x}, {d}) | T.std_mean({x}) | .nonzero() | .sign()
+.reciprocal() | .floor() | .clamp({same}, {same}) | .clamp(min={same}) | .long() | .bool() | F.gelu({x}) | F.silu({x})
+F.prelu({x}, {channel}) | F.glu({x}, {d}) | F.elu({x}) | F.logsigmoid({x}) | .repeat(2, 1, 1)
+.repeat_interleave(2, {d}) | .repeat_interleave({counts}, {d}) | .tile(2) | .triu(1) | .diag() | .diag_embed()
+.trace() | .det() | .inverse() | T.linalg.solve({x}, {like}) | T.linalg.norm({x})
+F.scaled_dot_product_attention({x}, {like}, {like}) | F.scaled_dot_product_attention({x}, {like}, {like}, {mask})
+T.nn.Linear(3, 2, dtype=T.float64)({x}) | T.nn.LSTM(3, 2, dtype=T.float64)({x})[0]
+T.nn.GRUCell(3, 2, dtype=T.float64)({x}, {cell}) | T.nn.RNN(3, 2, dtype=T.float64)({x}, {cell})[0]
+T.nn.BatchNorm1d(3, dtype=T.float64)({x}) | T.nn.MultiheadAttention(4, 2, dtype=T.float64)({x}, {like}, {like})[0]
+T.nn.Conv1d(3, 2, 1, dtype=T.float64)({x})
 """)
 
 # PyTorch 2.13 crashes when a hook is set on a view whose history is out of date: asking for `grad_fn` brings it up.
 GRADIENTS = forms("""
-{x}.sum().backward() | {x}.sum().backward(retain_graph=True) | {x}.backward() | {x}.backward({like}.clone()) | {x}.backward({y}.clone(), retain_graph=True) | {x}.square().sum().backward(retain_graph=True)
-({x} * {y}).sum().backward(retain_graph=True) | ({x} * {y}).sum().backward() | {x}.sum().backward(inputs=[{y}]) | {x}.sum().backward(create_graph=True) | {x}.backward(T.ones_like({x})) | {x}.grad_fn, {x}.retain_grad() | {x}.grad = None
-{x}.grad = {like} | {x}.grad.zero_() | {x}.grad.mul_(2) | {x}.grad_fn, {x}.register_hook(lambda g: g * 2) | {x}.grad_fn, {x}.register_hook(lambda g: None) | {x}.grad_fn, {x}.register_hook(lambda g: log.append(g.sum().item()))
-{x}.grad_fn, {x}.register_post_accumulate_grad_hook(lambda p: log.append(p.grad.sum().item())) | {x}.grad_fn.register_hook(lambda a, b: log.append(len(a)))
+.sum().backward() | .sum().backward(retain_graph=True) | .backward() | .backward({like}.clone())
+.backward({y}.clone(), retain_graph=True) | .square().sum().backward(retain_graph=True)
+({x} * {y}).sum().backward(retain_graph=True) | ({x} * {y}).sum().backward() | .sum().backward(inputs=[{y}])
+.sum().backward(create_graph=True) | .backward(T.ones_like({x})) | .grad_fn, {x}.retain_grad() | .grad = None
+.grad = {like} | .grad.zero_() | .grad.mul_(2) | .grad_fn, {x}.register_hook(lambda g: g * 2)
+.grad_fn, {x}.register_hook(lambda g: None) | .grad_fn, {x}.register_hook(lambda g: log.append(g.sum().item()))
+.grad_fn, {x}.register_post_accumulate_grad_hook(lambda p: log.append(p.grad.sum().item()))
+.grad_fn.register_hook(lambda a, b: log.append(len(a)))
 """)
 GIVING = forms("""
-T.autograd.grad({x}.sum(), [{y}])[0].clone() | T.autograd.grad({x}.sum(), [{y}], retain_graph=True)[0].clone() | T.autograd.grad({x}.sum(), [{y}], create_graph=True)[0].clone() | {x}.grad.clone()
-T.autograd.grad({x}, [{y}], {like}, create_graph=True, allow_unused=True)[0].clone() | T.autograd.grad({x}.square().sum(), [{y}], create_graph=True)[0].clone()
+T.autograd.grad({x}.sum(), [{y}])[0].clone() | T.autograd.grad({x}.sum(), [{y}], retain_graph=True)[0].clone()
+T.autograd.grad({x}.sum(), [{y}], create_graph=True)[0].clone() | .grad.clone()
+T.autograd.grad({x}, [{y}], {like}, create_graph=True, allow_unused=True)[0].clone()
+T.autograd.grad({x}.square().sum(), [{y}], create_graph=True)[0].clone()
 """)
 PROBES = forms("""
-{x}.is_contiguous() | {x}.stride() if {x}._is_view() else 0 | {x}.storage_offset() if {x}._is_view() else 0 | {x}.data_ptr() == {y}.data_ptr() | {x}.tolist() | {x}.shape | {x}._base is {y} | {x}.is_leaf | {x}.numel() | len({x})
-bool({x}) | {x}.item() | float({x}) | [r.sum().item() for r in {x}] | {x} in [{x}] | {x}.grad | T.func.grad(lambda v: (v * {like}).sum())({x}) | T.autograd.functional.jacobian(lambda v: v * {same}, {x})
+.is_contiguous() | .stride() if {x}._is_view() else 0 | .storage_offset() if {x}._is_view() else 0
+.data_ptr() == {y}.data_ptr() | .tolist() | .shape | ._base is {y} | .is_leaf | .numel() | len({x}) | bool({x})
+.item() | float({x}) | [r.sum().item() for r in {x}] | {x} in [{x}] | .grad
+T.func.grad(lambda v: (v * {like}).sum())({x}) | T.autograd.functional.jacobian(lambda v: v * {same}, {x})
 T.autograd.grad({x}.square().sum(), [{x}, {y}], retain_graph=True, allow_unused=True)
 """)
 
@@ -229,7 +277,7 @@ class Drawn:
         return tuple(shape), kind
 
     def other(self, name: str) -> str:
-        """A copy where a write to `x` changes what it reads, unseen: then the result depends on the order of PyTorch's kernel."""
+        """A copy where a write to `x` changes what it reads, unseen: else PyTorch's kernel decides the result."""
         a, b = self.scope[self.x].detach(), self.scope[name].detach()
         if self.resizes:
             return f"{name}.clone()"
@@ -333,7 +381,7 @@ NAMES = re.compile(r"[abcv]\d*[xyz]?")
 
 
 def trace(T: Any, lines: list[str], every: bool, **names: Any) -> list[Any]:
-    """Of each statement what it raised, and the state of all tensors after it, or after the last one alone; what hooks said."""
+    """What each statement raised, and the state of all tensors after it (or only after the last); what hooks said."""
     scope = {**scope_of(T), **names}
     # What was computed from single precision is compared in it.
     kind = np.float32 if re.search(r"float32|float16|float\(\)", " ".join(lines)) else None
@@ -428,7 +476,7 @@ def declared_without_trace(difference: str) -> bool:
 
 
 def is_unsure(lines: list[str], difference: str, theirs: list[Any]) -> bool:
-    """Whether numbers changed unnoticed, or PyTorch differs from itself there when the last digits of the program's numbers do."""
+    """Whether numbers changed unnoticed, or PyTorch differs from itself if the last digits of the numbers do."""
     watched = [re.sub(r"\.data\.mul_\(.*\)", ".data.mul_(1)", line) for line in lines if ".data = " not in line]
     if watched != lines and difference_of_drawn("statements", watched) is None:
         return True
@@ -450,7 +498,7 @@ def is_unsure(lines: list[str], difference: str, theirs: list[Any]) -> bool:
     return False
 
 
-# --- the design `graphs` -------------------------------------------------------------------------------------------------
+# --- the design `graphs` ----------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -466,27 +514,33 @@ class Variable:
 
 
 SCOPES = forms("""
-T.inference_mode() | T.autograd.graph.saved_tensors_hooks(*packing('{h}')) | T.no_grad() | T.no_grad(), T.enable_grad() | T.autograd.set_detect_anomaly(True) | T.set_grad_enabled(False) | T.enable_grad() | T.inference_mode(False)
+T.inference_mode() | T.autograd.graph.saved_tensors_hooks(*packing('{h}')) | T.no_grad() | T.no_grad(), T.enable_grad()
+T.autograd.set_detect_anomaly(True) | T.set_grad_enabled(False) | T.enable_grad() | T.inference_mode(False)
 T.no_grad(), T.set_grad_enabled(True)
 """)
 UNARY = forms("exp | sin | cos | tanh | sigmoid | relu | neg | abs | clone | reciprocal | square")
 INPLACE_UNARY = forms("sin_ | cos_ | tanh_ | sigmoid_ | relu_ | neg_ | abs_ | zero_ | exp_")
 INPLACE_BINARY = ["add_", "sub_", "mul_", "copy_"]
 HOOKS = forms("""
-{v}.register_hook(log_hook('{h}')) | {v}.register_hook(scaling_hook('{h}')) | {v}.register_hook(failing_hook('{h}')) | {v}.retain_grad() | {v}.retain_grad() | {v}.grad_fn.register_hook(log_hook('{h}'))
-{v}.grad_fn.register_prehook(log_hook('{h}')) | {v}.grad_fn.register_prehook(scaling_prehook('{h}')) | {v}.register_post_accumulate_grad_hook(leaf_hook('{h}')) | {v}.register_post_accumulate_grad_hook(zeroing_hook('{h}'))
+{v}.register_hook(log_hook('{h}')) | {v}.register_hook(scaling_hook('{h}')) | {v}.register_hook(failing_hook('{h}'))
+{v}.retain_grad() | {v}.retain_grad() | {v}.grad_fn.register_hook(log_hook('{h}'))
+{v}.grad_fn.register_prehook(log_hook('{h}')) | {v}.grad_fn.register_prehook(scaling_prehook('{h}'))
+{v}.register_post_accumulate_grad_hook(leaf_hook('{h}')) | {v}.register_post_accumulate_grad_hook(zeroing_hook('{h}'))
 {h} = {v}.register_hook(log_hook('{h}')); {h}.remove() | {v}.grad_fn.register_hook(scaling_node_hook('{h}'))
-{v}.grad_fn._raw_saved_self.register_hooks(*packing('{h}')) | {v}.grad_fn._raw_saved_result.register_hooks(*packing('{h}'))
-{v}.register_post_accumulate_grad_hook(stepping_hook('{h}')) | {v}.register_hook(reshaping_hook('{h}')) | {v}.grad_fn.register_hook(failing_hook('{h}')) | {v}.grad_fn.register_prehook(failing_hook('{h}'))
+{v}.grad_fn._raw_saved_self.register_hooks(*packing('{h}'))
+{v}.grad_fn._raw_saved_result.register_hooks(*packing('{h}'))
+{v}.register_post_accumulate_grad_hook(stepping_hook('{h}')) | {v}.register_hook(reshaping_hook('{h}'))
+{v}.grad_fn.register_hook(failing_hook('{h}')) | {v}.grad_fn.register_prehook(failing_hook('{h}'))
 """)
 FLAGS = forms("""
-{v}.requires_grad_() | {v}.requires_grad_(False) | {v}.grad = None | {v}.grad.zero_() | {v} = {v}.detach() | {v} = {v}.detach().requires_grad_() | {v}.detach_() | {v}.data = {v}.data * 2 | {v}.grad = {v}.detach() * 3
+{v}.requires_grad_() | {v}.requires_grad_(False) | {v}.grad = None | {v}.grad.zero_() | {v} = {v}.detach()
+{v} = {v}.detach().requires_grad_() | {v}.detach_() | {v}.data = {v}.data * 2 | {v}.grad = {v}.detach() * 3
 {v}.data.mul_(2) | {v} = {v} if {v}.grad is None else {v}.grad.clone()
 """)
-# Custom Functions; where another tensor is an argument too, and of whose shape the outputs are, unless it is one of v's.
-OWN = forms(
-    "Square | Exp | Scaled | Two | Same | Double_ | Split | Window | Once | Inner | Failing | Both | Drops | Mixed | Outer"
-)
+# Custom Functions; where another tensor is an argument, too, and whose shape the outputs have, if not one of v's.
+OWN = forms("""
+Square | Exp | Scaled | Two | Same | Double_ | Split | Window | Once | Inner | Failing | Both | Drops | Mixed | Outer
+""")
 ARGUMENTS = {"Scaled": "{v}, 3.0, {w}", "Two": "{v}, {w}", "Drops": "{v}, {w}"}
 OUTPUTS = {"Two": "vw", "Both": "vv"}
 
@@ -540,7 +594,7 @@ class Writer:
         used = [v for v in self.variables if v.name in re.split(r"\W", expression)]
         scope = self.scope()
         if "saved_tensors" in scope and any(v.view for v in used):
-            # A view made under no_grad of what requires grad has no node; what is saved beside it is each rule's business.
+            # A view made under no_grad of what requires grad has no node; what is saved beside it depends on the rule.
             scope = ""
         strided = bool(re.search(r"\.(t|transpose|permute|expand)\(|\.T\b", expression))
         name = self.add(shape, used, view, inference="inference_mode" in scope, strided=strided)
@@ -550,11 +604,9 @@ class Writer:
         self.lines.append(f"with {scope}:\n    {line}" if scope else line)
 
     def scope(self) -> str:
-        """Mostly none; else a grad mode, or hooks on what is saved.
-
-        In forward mode no hooks: what is computed for tangents may save as well. And no inference mode: through which
-        base a view made there finds its tangent is PyTorch's secret.
-        """
+        """Mostly none; else a grad mode, or hooks on what is saved. In forward mode no hooks: what is computed for
+        tangents may save as well. And no inference mode: through which base a view made there finds its tangent is
+        PyTorch's secret."""
         scope = self.pick(SCOPES) if self.rng.random() < 0.3 else ""
         return "" if self.forward_mode and scope in SCOPES[:2] else scope.format(h=f"p{len(self.lines)}")
 
@@ -664,8 +716,8 @@ class Writer:
         if v.inference or (other.inference and other.shape != v.shape):
             return  # whether that it cannot be saved or that it does not fit is told first is a matter of each kernel
         if (other is not v and other.memory == v.memory) or (other is v and self.forward_mode):
-            # What PyTorch gives where a write changes what it reads depends on the kernel; in forward mode the tangent of
-            # `x.mul_(x)` is wrong.
+            # What PyTorch gives where a write changes what it reads depends on the kernel; in forward mode the tangent
+            # of `x.mul_(x)` is wrong.
             return
         form, name = self.rng.randint(0, 7), v.name
         if form <= 1:
@@ -720,7 +772,7 @@ class Writer:
             return  # the tangent of a gradient is kept where a formula of PyTorch's happens to keep it
         if "multi_grad" in form:
             self.together |= {v.memory, other.memory}
-        # PyTorch 2.13 itself crashes when a hook is set on a view whose history is out of date: asking for it brings it up.
+        # PyTorch 2.13 itself crashes if a hook is set on a view whose history is out of date. Asking for it updates it.
         self.lines.append(f"{v.name}.grad_fn, {other.name}.grad_fn")
         self.lines.append(form.format(v=v.name, w=other.name, h=f"h{len(self.lines)}"))
 
@@ -776,7 +828,8 @@ SAYS_NOTHING = (
     "INTERNAL ASSERT",
     "_will_engine_execute_node",  # it has not built a hook on several tensors, one a leaf, for autograd.grad
     "ZeroTensors are immutable",  # it writes over a tangent of its own that has no memory
-    "to a single memory location",  # where a write overlaps what it reads and does not fit, it tells of one, we of the other
+    # Where a write overlaps what it reads and does not fit, it tells of one, we of the other.
+    "to a single memory location",
 )
 
 
@@ -801,7 +854,7 @@ def has_huge_numbers(value: Any) -> bool:
     return isinstance(value, np.ndarray) and bool((np.isfinite(value) & (np.abs(value) > 1e6)).any())
 
 
-# --- all designs ---------------------------------------------------------------------------------------------------------
+# --- all designs ------------------------------------------------------------------------------------------------------
 
 # By design: what writes the program of a seed, and what runs it.
 DESIGNS: dict[str, tuple[Callable[[int], list[str]], Callable[[str, list[str]], str | None]]] = {

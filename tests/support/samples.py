@@ -1,8 +1,6 @@
-"""The table of samples: one row for each way to call an op. Adding an op is adding a row.
-
-A row is code, run with `T` as either engine and `F` as its `nn.functional`, and the inputs it names. An input is a shape
-(standard normal numbers that require grad), or one of the makers below.
-"""
+"""The table of samples: one row for each way to call an op. Adding an op is adding a row. A row is code, run with `T`
+as either engine and `F` as its `nn.functional`, and the inputs it names. An input is a shape (standard normal numbers
+that require grad), or one of the makers below."""
 
 from __future__ import annotations
 
@@ -536,21 +534,18 @@ RANDOM = [
 
 
 WINDOWS = [
-    *[
-        S(code, a=(2, 2, 5, 4, 6))
-        for code in (
-            "F.max_pool3d(a, 2)", "F.max_pool3d(a, (2, 3, 2), stride=(1, 2, 3), padding=1, ceil_mode=True)",
-            "F.max_pool3d(a, 2, dilation=2)", "F.max_pool3d(a, 2, return_indices=True)", "F.avg_pool3d(a, 2)",
-            "F.avg_pool3d(a, (3, 2, 2), stride=2, padding=1, ceil_mode=True)", "F.avg_pool3d(a, 3, 2, 1, count_include_pad=False)",
-            "F.avg_pool3d(a, 2, divisor_override=3)", "F.adaptive_avg_pool3d(a, (2, 3, None))", "F.adaptive_max_pool3d(a, 2)",
-            "F.adaptive_max_pool3d(a, (2, 3, 4), return_indices=True)",
-        )
-    ],
+    *rows(a=(2, 2, 5, 4, 6))("""
+        F.max_pool3d(a, 2) | F.max_pool3d(a, (2, 3, 2), stride=(1, 2, 3), padding=1, ceil_mode=True)
+        F.max_pool3d(a, 2, dilation=2) | F.max_pool3d(a, 2, return_indices=True) | F.avg_pool3d(a, 2)
+        F.avg_pool3d(a, (3, 2, 2), stride=2, padding=1, ceil_mode=True) | F.avg_pool3d(a, 2, divisor_override=3)
+        F.avg_pool3d(a, 3, 2, 1, count_include_pad=False) | F.adaptive_avg_pool3d(a, (2, 3, None))
+        F.adaptive_max_pool3d(a, 2) | F.adaptive_max_pool3d(a, (2, 3, 4), return_indices=True)
+    """),
     S("F.max_pool3d(a, 2)", a=(2, 4, 4, 4)),
     S("F.avg_pool3d(a, 2)", a=(2, 4, 4, 4)),
     S("F.adaptive_max_pool2d(a, (3, 2), return_indices=True)", a=(2, 3, 5, 4)),
     S("F.adaptive_max_pool1d(a, 2, return_indices=True)", a=(2, 3, 5)),
-]  # fmt: skip
+]
 
 RESAMPLED = [
     *[
@@ -608,35 +603,19 @@ COMPOSED = [
 
 NANS = values(np.nan, np.inf, -np.inf, 1.0, -1.0, 0.0, 2.0, 0.5)
 
-# PyTorch has no second gradient (or tangent) at nan for some of them, where a formula gives one. For the shrinking functions and
-# hardtanh its first one depends on the length of the vector.
+# PyTorch has no second gradient (or tangent) at nan for some of them, where a formula gives one. For the shrinking
+# functions and hardtanh its first one depends on the length of the vector.
 NOT_NUMBERS = [
-    *[
-        S(code, a=NANS)
-        for code in (
-            "T.sign(a)", "T.abs(a)", "a.relu()", "F.leaky_relu(a, 0.1)", "T.clamp(a, -1.0, 1.0)",
-            "a.norm(p=1)", "a.norm(p=float('inf'))", "a.amax(dim=0)", "a.amin(dim=0)", "a.max(dim=0)[0]", "T.fmod(a, 2)",
-            "a.logsumexp(dim=0)", "a.softmax(dim=0)", "a.sort(dim=0)[0]", "a.topk(3)[0]", "T.sigmoid(a)",
-            "T.erf(a)", "F.l1_loss(a, a.detach() * 0)",
-        )
-    ],
+    *rows(a=NANS)("""
+        T.sign(a) | T.abs(a) | a.relu() | F.leaky_relu(a, 0.1) | T.clamp(a, -1.0, 1.0) | a.norm(p=1)
+        a.norm(p=float('inf')) | a.amax(dim=0) | a.amin(dim=0) | a.max(dim=0)[0] | T.fmod(a, 2) | a.logsumexp(dim=0)
+        a.softmax(dim=0) | a.sort(dim=0)[0] | a.topk(3)[0] | T.sigmoid(a) | T.erf(a) | F.l1_loss(a, a.detach() * 0)
+    """),
     # Without the nan: PyTorch's gradient there depends on how many numbers the processor computes at once.
-    *[
-        S(code, a=values(np.inf, -np.inf, 1.0, -1.0, 0.0, 2.0, 0.5), second=False)
-        for code in ("F.elu(a, 0.8)", "F.selu(input=a)")
-    ],
-    *[
-        S(code, a=NANS, second=False)
-        for code in (
-            "F.smooth_l1_loss(a, a.detach() * 0)",
-            "F.huber_loss(a, a.detach() * 0)",
-        )
-    ],
-    *[
-        S(code, a=NANS, forward=False)
-        for code in ("T.maximum(a, a.detach() * 0)", "T.minimum(a, -a.detach())", "T.median(a)")
-    ],
-]  # fmt: skip
+    *rows(a=values(np.inf, -np.inf, 1.0, -1.0, 0.0, 2.0, 0.5), second=False)("F.elu(a, 0.8) | F.selu(input=a)"),
+    *rows(a=NANS, second=False)("F.smooth_l1_loss(a, a.detach() * 0) | F.huber_loss(a, a.detach() * 0)"),
+    *rows(a=NANS, forward=False)("T.maximum(a, a.detach() * 0) | T.minimum(a, -a.detach()) | T.median(a)"),
+]
 
 SAMPLES = [
     *POINTWISE,
@@ -770,15 +749,14 @@ REFUSED = [
 ]
 
 # Rows on which finite differences say something else than the derivative, each for its reason.
+AT_KINKS = (
+    "a.abs() | a.sign() | a.round() | a.clamp(-0.5, 1.0) | a.clamp(min=0.5) | a.clamp(max=0.5) | a.clamp_min(0.5) | "
+    "a.clamp_max(0.5) | T.maximum(a, b) | T.minimum(a, b) | F.relu(a) | F.leaky_relu(a, 0.2) | F.elu(a) | "
+    "F.hardtanh(a) | a.max() | a.min() | a.max(0, keepdim=True) | a.amax() | a.cummax(1)"
+)
 NO_NUMERICAL_CHECK = {
     **dict.fromkeys(
-        [
-            "a.abs()", "a.sign()", "a.round()", "a.clamp(-0.5, 1.0)", "a.clamp(min=0.5)", "a.clamp(max=0.5)",
-            "a.clamp_min(0.5)", "a.clamp_max(0.5)", "T.maximum(a, b)", "T.minimum(a, b)", "F.relu(a)",
-            "F.leaky_relu(a, 0.2)", "F.elu(a)", "F.hardtanh(a)", "a.max()", "a.min()",
-            "a.max(0, keepdim=True)", "a.amax()", "a.cummax(1)",
-        ],
-        "the inputs are at kinks, jumps or ties, where PyTorch takes one slope of several",
+        AT_KINKS.split(" | "), "the inputs are at kinks, jumps or ties, where PyTorch takes one slope of several"
     ),
     "a ** b": "0 ** b has no derivative by b from both sides",
     "a.to(T.float32)": "rounding to float32 is coarser than the differences",
@@ -789,8 +767,9 @@ NO_NUMERICAL_CHECK = {
         "where nothing comes in or out, nothing differs",
     ),
     **dict.fromkeys(["F.rms_norm(x.half(), (2,))"], "rounding to float16 is coarser than the differences"),
+    **dict.fromkeys(["a.median(dim=1)", *(s.code for s in NOT_NUMBERS)], "differences of nan are nan"),
     **dict.fromkeys(
-        ["a.median(dim=1)", *(s.code for s in NOT_NUMBERS)], "differences of nan are nan"
+        ["T.normal(a, b)", "T.normal(a, 0.5)", "T.normal(0.5, b)", "T.bernoulli(a * 0 + 1)"],
+        "a draw is cut off from what it is drawn by",
     ),
-    **dict.fromkeys(["T.normal(a, b)", "T.normal(a, 0.5)", "T.normal(0.5, b)", "T.bernoulli(a * 0 + 1)"], "a draw is cut off from what it is drawn by"),
-}  # fmt: skip
+}

@@ -48,7 +48,7 @@ def second_order(lines: list[str]) -> bool:
 
 
 def execute(lines: list[str], T: Any) -> Any:
-    """What hooks logged, which statements raised, all variables with their graph, and in forward mode their tangents."""
+    """What hooks logged, which statements raised, all variables with their graph, and tangents in forward mode."""
     log: list[Any] = []
     fw, dual = T.autograd.forward_ad, "fw.enter_dual_level()" in lines
 

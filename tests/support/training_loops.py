@@ -1,6 +1,5 @@
-"""Training loops as people publish them, each `def loop(T, around)`: `around(model)` is a context that may watch, and a loop
-returns its losses. None of them knows that it is watched. `T` is either engine.
-"""
+"""Training loops as people publish them, each `def loop(T, around)`: `around(model)` is a context that may watch, and a
+loop returns its losses. None of them knows that it is watched. `T` is either engine."""
 
 from __future__ import annotations
 
@@ -86,7 +85,7 @@ def lightning(T: Any, around: Callable[[Any], Any]) -> list[float]:
 
 
 def transformers(T: Any, around: Callable[[Any], Any]) -> list[float]:
-    """A Trainer that accumulates gradients, clips them and has a schedule, as that of Hugging Face; the output is a dict."""
+    """A Trainer as Hugging Face's: it accumulates gradients, clips them and has a schedule; the output is a dict."""
     T.manual_seed(2)
     nn = T.nn
 

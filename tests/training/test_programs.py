@@ -1,8 +1,6 @@
-"""Programs of the kinds that courses and repositories hold, at small sizes, give the same on both engines.
-
-Each is a function of the engine that returns what a reader of the program would look at: losses, weights, predictions. They
-draw from the engine's own generator: from one seed both engines draw the same.
-"""
+"""Programs of the kinds that courses and repositories hold, at small sizes, give the same on both engines. Each is a
+function of the engine that returns what a reader of the program would look at: losses, weights, predictions. They draw
+from the engine's own generator: from one seed both engines draw the same."""
 
 from __future__ import annotations
 
@@ -69,8 +67,9 @@ def softmax_regression(T):
 def lenet_of_lazy_layers(T):
     T.manual_seed(0)
     net = T.nn.Sequential(
-        T.nn.LazyConv2d(4, kernel_size=5, padding=2), T.nn.Sigmoid(), T.nn.AvgPool2d(2, 2), T.nn.LazyConv2d(6, 3), T.nn.Sigmoid(),
-        T.nn.AvgPool2d(2, 2), T.nn.Flatten(), T.nn.LazyLinear(12), T.nn.Sigmoid(), T.nn.LazyLinear(3),
+        T.nn.LazyConv2d(4, kernel_size=5, padding=2), T.nn.Sigmoid(), T.nn.AvgPool2d(2, 2),
+        T.nn.LazyConv2d(6, 3), T.nn.Sigmoid(), T.nn.AvgPool2d(2, 2), T.nn.Flatten(),
+        T.nn.LazyLinear(12), T.nn.Sigmoid(), T.nn.LazyLinear(3),
     )  # fmt: skip
     x = T.randn(4, 1, 12, 12)
     net(x)
@@ -922,7 +921,7 @@ def packed_sentences(T):
 
 
 def rules_of_ones_own(T):
-    """An optimizer and a schedule that the lesson writes itself, steps that add up gradients, and the best weights kept."""
+    """An optimizer and a schedule that the lesson writes, steps that add up gradients, the best weights kept."""
     nn = T.nn
     T.manual_seed(20)
 

@@ -1,4 +1,4 @@
-"""Checkpointing keeps inputs instead of saved tensors, runs the function again, and reports a second run that differs."""
+"""Checkpointing keeps inputs instead of saved tensors, runs the function again, and reports a run that differs."""
 
 import contextlib
 import gc

@@ -39,14 +39,16 @@ def squares(E: Any) -> Any:
     return Squares()
 
 
-PROGRAMS = """L(numbers, batch_size=4); L(numbers, batch_size=4, drop_last=True); L(numbers, batch_size=3, shuffle=True);
-L(numbers, batch_size=None); L(squares, batch_size=3); L(squares, batch_size=None, shuffle=True);
- L(numbers, batch_size=4, collate_fn=len); L(numbers, batch_sampler=[[0, 3], [5]]);
-L(numbers, sampler=[4, 2, 0], batch_size=2); L(numbers, batch_size=4, shuffle=True, generator=E.Generator().manual_seed(3));
+PROGRAMS = """L(numbers, batch_size=4); L(numbers, batch_size=4, drop_last=True);
+L(numbers, batch_size=3, shuffle=True); L(numbers, batch_size=None); L(squares, batch_size=3);
+L(squares, batch_size=None, shuffle=True); L(numbers, batch_size=4, collate_fn=len);
+L(numbers, batch_sampler=[[0, 3], [5]]); L(numbers, sampler=[4, 2, 0], batch_size=2);
+L(numbers, batch_size=4, shuffle=True, generator=E.Generator().manual_seed(3));
 [list(loader) for loader in [D.DataLoader(range(9), 2, shuffle=True)] * 2]; len(D.DataLoader(range(9), 2));
-len(D.DataLoader(range(9), 2, drop_last=True)); len(D.DataLoader(range(9), None)); list(D.SubsetRandomSampler([5, 7, 9, 11]));
-list(D.RandomSampler(range(9), replacement=True, num_samples=70)); list(D.RandomSampler(range(9), num_samples=20));
-list(D.WeightedRandomSampler([0.1, 0.9, 3.0], 12)); [list(part) for part in D.random_split(range(10), [3, 7])];
+len(D.DataLoader(range(9), 2, drop_last=True)); len(D.DataLoader(range(9), None));
+list(D.SubsetRandomSampler([5, 7, 9, 11])); list(D.RandomSampler(range(9), replacement=True, num_samples=70));
+list(D.RandomSampler(range(9), num_samples=20)); list(D.WeightedRandomSampler([0.1, 0.9, 3.0], 12));
+[list(part) for part in D.random_split(range(10), [3, 7])];
 [list(part) for part in D.random_split(range(11), [0.3, 0.3, 0.4])]"""
 
 

@@ -1,7 +1,5 @@
-"""What a lesson uses of its environment, part by part: `python tests/versions/parts.py PART` in one with some PyTorch or IPython.
-
-A part that fails ends with an `AssertionError` that says what differs there.
-"""
+"""What a lesson uses of its environment, part by part: run `python tests/versions/parts.py PART` in one. A part that
+fails ends with an `AssertionError` that says what differs there."""
 
 from __future__ import annotations
 
@@ -148,5 +146,6 @@ if __name__ == "__main__":
     import numpy
 
     print(
-        f"Python {sys.version.split()[0]}, torch {torch.__version__}, IPython {IPython.__version__}, NumPy {numpy.__version__}"
+        f"Python {sys.version.split()[0]}, torch {torch.__version__}, IPython {IPython.__version__}, NumPy "
+        f"{numpy.__version__}"
     )

@@ -1,7 +1,7 @@
 """Lessons, compare, explore, diagnose, draw and watch in other environments than the one of the tests.
 
-`TINYGRAD_EDU_PYTHONS` names their Pythons, as PATH names folders. Each has this clone's course, and another Python, PyTorch, NumPy or
-IPython: Colab's is 7.34.
+`TINYGRAD_EDU_PYTHONS` names their Pythons, as PATH names folders. Each has this clone's course, and another Python,
+PyTorch, NumPy or IPython: Colab's is 7.34.
 
     TINYGRAD_EDU_PYTHONS=oldest/bin/python:newest/bin/python python -m pytest -m long tests/versions
 """

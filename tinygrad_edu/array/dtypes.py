@@ -1,8 +1,8 @@
 """The element types of a Tensor, and PyTorch's rules for mixing them.
 
-A `dtype` wraps a NumPy dtype under PyTorch's name. NumPy and PyTorch agree on the result type of two *arrays* of equal rank.
-They differ where a Python number, or a 0-d tensor, meets an array: in PyTorch it can change the *category* (bool, integer,
-floating point) of the result, but never the width within a category. `result_type` implements this rule.
+A `dtype` wraps a NumPy dtype under PyTorch's name. NumPy and PyTorch agree on the result type of two *arrays* of equal
+rank. They differ where a Python number, or a 0-d tensor, meets an array: in PyTorch it can change the *category* (bool,
+integer, floating point) of the result, but never the width within a category. `result_type` implements this rule.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ def from_numpy_dtype(d: np.dtype) -> dtype:
         if d.kind == "c":
             raise NotImplementedError(absent.sentence("complex64")) from None
         raise TypeError(
-            f"can't convert np.ndarray of type {d}. The only supported types are: float64, float32, float16, int64, int32, "
-            "int16, int8, uint8, and bool."
+            f"can't convert np.ndarray of type {d}. The only supported types are: float64, float32, float16, int64, "
+            "int32, int16, int8, uint8, and bool."
         ) from None
 
 
@@ -131,11 +131,8 @@ _DEFAULT_INTEGER = np.dtype(np.intp).char
 
 
 def of_outside(d: np.dtype) -> np.dtype:
-    """The dtype of a tensor that is made from an array of `d`.
-
-    NumPy's default integer has 32 bits in a browser, and becomes int64 as it would on a computer. An int32 that was asked for is
-    another type there, `intc`, and stays.
-    """
+    """The dtype of a tensor that is made from an array of `d`. NumPy's default integer has 32 bits in a browser, and
+    becomes int64 as it would on a computer. An int32 that was asked for is another type there, `intc`, and stays."""
     return int64.numpy if d.char == _DEFAULT_INTEGER else d
 
 
@@ -171,7 +168,7 @@ _CATEGORIES: Final = {"b": 0, "i": 1, "u": 1, "f": 2}
 
 
 def category(d: np.dtype) -> int:
-    """0 for booleans, 1 for integers and 2 for floating-point numbers. A result is never written into a lower category."""
+    """0 for booleans, 1 for integers, 2 for floating-point numbers. No result is written into a lower category."""
     return _CATEGORIES[d.kind]
 
 
@@ -181,11 +178,9 @@ def number(x: Any) -> Any:
 
 
 def promote(operands: tuple[Any, ...] | list[Any]) -> np.dtype:
-    """The NumPy dtype in which PyTorch computes an op on arrays and Python numbers.
-
-    Arrays with dimensions decide. A 0-d array counts only if its category is higher than theirs, and a Python number only
-    if its category is higher than that of all arrays.
-    """
+    """The NumPy dtype in which PyTorch computes an op on arrays and Python numbers. Arrays with dimensions decide. A
+    0-d array counts only if its category is higher than theirs, and a Python number only if its category is higher than
+    that of all arrays."""
     dimensioned: np.dtype | None = None
     zero_dim: np.dtype | None = None
     wrapped: np.dtype | None = None

@@ -1,7 +1,5 @@
-"""`Generator`: the source of random numbers. It draws the same numbers as PyTorch from the same seed.
-
-It is a Mersenne Twister. This file knows in which order its bits become numbers.
-"""
+"""`Generator`: the source of random numbers. It draws the same numbers as PyTorch from the same seed. It is a Mersenne
+Twister. This file knows in which order its bits become numbers."""
 
 from __future__ import annotations
 
@@ -120,8 +118,8 @@ class Generator:
             out = self.each_normal(n)
         else:
             kind = np.float64 if dtype == np.float64 else np.float32
-            # PyTorch draws the last sixteen again, so that their number is a whole block. Of the types of two bytes it does
-            # not draw an incomplete block before.
+            # PyTorch draws the last sixteen again, so that their number is a whole block. Of the types of two bytes it
+            # does not draw an incomplete block before.
             first = n - n % 16 if np.dtype(dtype).itemsize == 2 else n
             out = np.empty(n, kind)
             out[:first] = _box_muller(self.uniform((first,), kind))
@@ -152,7 +150,7 @@ class Generator:
 
 
 def _box_muller(even: np.ndarray) -> np.ndarray:
-    """Normal numbers from uniform ones, in blocks of sixteen: eight radii, eight angles. An incomplete block stays as it is."""
+    """Normal numbers from uniform ones, in blocks of eight radii and eight angles. An incomplete one stays."""
     whole = even[: even.size - even.size % 16].reshape(-1, 2, 8)
     radius = np.sqrt(-2 * np.log(1 - whole[:, 0]))
     angle = whole[:, 1] * even.dtype.type(2 * math.pi)

@@ -1,7 +1,5 @@
-"""A Tensor as an array and as a leaf: its shape and elements, `data`, `grad`, `requires_grad_`, and copies.
-
-The class itself is in `core/tensor.py`; what autograd keeps in it, in `core/graph.py`.
-"""
+"""A Tensor as an array and as a leaf: its shape and elements, `data`, `grad`, `requires_grad_`, and copies. The class
+itself is in `core/tensor.py`; what autograd keeps in it, in `core/graph.py`."""
 
 from __future__ import annotations
 
@@ -29,9 +27,7 @@ else:
     from ..core.graph import wrap
     from ..core.tensor import Tensor
 
-__all__ = [
-    "Size", "Tensor", "as_array", "check_device", "device", "own_attributes", "visit_end", "wrap",
-]  # fmt: skip
+__all__ = ["Size", "Tensor", "as_array", "check_device", "device", "own_attributes", "visit_end", "wrap"]
 
 
 def visit_end(leaf: TensorBase) -> None:
@@ -71,8 +67,10 @@ class Size(tuple):
 
 
 # The types of devices that PyTorch knows.
-_DEVICES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
-            "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone")  # fmt: skip
+_DEVICES = (
+    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
+    "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
+)  # fmt: skip
 
 
 class device:
@@ -114,8 +112,8 @@ CPU = device("cpu")
 
 def _refuse(where: Any) -> NoReturn:
     raise NotImplementedError(
-        f"tinygrad_edu computes only on the CPU, so the device {str(where)!r} is not available. Leave the device out, or run "
-        "the same program on PyTorch."
+        f"tinygrad_edu computes only on the CPU, so the device {str(where)!r} is not available. Leave the device out, "
+        "or run the same program on PyTorch."
     )
 
 
@@ -149,8 +147,9 @@ class ArrayMethods(core.Tensor):
             new._data = np.array(as_array(data[0]), dtype=kind.numpy)
         else:
             raise TypeError(
-                f"new() received an invalid combination of arguments - got ({', '.join(type(x).__name__ for x in data)}): a "
-                "Tensor is made from data, or from the sizes of its shape. A subclass with more arguments must define __new__."
+                "new() received an invalid combination of arguments - got "
+                f"({', '.join(type(x).__name__ for x in data)}): a Tensor is made from data, or from the sizes of its "
+                "shape. A subclass with more arguments must define __new__."
             )
         if thread.state.inference:
             new._counter = NOT_COUNTED
@@ -181,7 +180,7 @@ class ArrayMethods(core.Tensor):
         """The number of dimensions."""
         return self.value.ndim
 
-    # What differs from these defaults is set when somebody asks for it. Hooks of a leaf; those of a result live on its node.
+    # What differs from these defaults is set when asked for. Hooks here are a leaf's; a result's live on its node.
     _hooks: Any = None
     _post_accumulate_hooks: Any = None
     # The tangent of forward-mode differentiation, and the level it belongs to.
@@ -348,10 +347,8 @@ class ArrayMethods(core.Tensor):
 
     @property
     def data(self) -> Tensor:
-        """The same storage as a tensor outside the graph, with its own version counter.
-
-        Autograd's checks do not see writes to it. Prefer `detach()`: they do see writes to that.
-        """
+        """The same storage as a tensor outside the graph, with its own version counter. Autograd's checks do not see
+        writes to it. Prefer `detach()`: they do see writes to that."""
         out: Tensor = wrap(self._data)
         if self._counter is NOT_COUNTED:
             out._counter = NOT_COUNTED
@@ -365,7 +362,8 @@ class ArrayMethods(core.Tensor):
         if value.value.dtype != self.value.dtype:
             if self._requires_grad and value.value.dtype.kind != "f":
                 raise RuntimeError(
-                    f"data set to a tensor that requires gradients must be floating point or complex dtype, not {value.dtype}"
+                    "data set to a tensor that requires gradients must be floating point or complex dtype, not "
+                    f"{value.dtype}"
                 )
             # From now on this leaf's gradient has another shape or dtype.
             self._accumulator = None
@@ -400,16 +398,16 @@ class ArrayMethods(core.Tensor):
             if requires_grad:
                 return self
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
+                "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
         if not isinstance(requires_grad, bool):
             kind = type(requires_grad).__name__
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
         if requires_grad and self.value.dtype.kind != "f":
             raise RuntimeError(
-                f"only Tensors of floating point dtype can require gradients, and this one holds {self.dtype}. Gradients "
-                "need real numbers: make it float, as in tensor([1., 2.]) or t.float()."
+                f"only Tensors of floating point dtype can require gradients, and this one holds {self.dtype}. "
+                "Gradients need real numbers: make it float, as in tensor([1., 2.]) or t.float()."
             )
         if requires_grad and self.is_inference() and not self._requires_grad and not thread.state.inference:
             raise RuntimeError(
@@ -434,10 +432,10 @@ class ArrayMethods(core.Tensor):
         """The gradient accumulated here, or None before the first one arrives."""
         if self._grad is None and self._grad_fn is not None and not self._retains_grad:
             warnings.warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
-                "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
-                ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
-                "Tensor instead.",
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated for "
+                "a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
+                "mistake, make sure you access the leaf Tensor instead.",
                 stacklevel=2,
             )
         return self._grad
@@ -457,8 +455,8 @@ class ArrayMethods(core.Tensor):
                 )
             if value.value.dtype != self.value.dtype:
                 raise RuntimeError(
-                    f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype '{self.dtype}'. The "
-                    "gradient must match the tensor's dtype."
+                    f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype "
+                    f"'{self.dtype}'. The gradient must match the tensor's dtype."
                 )
             if value._counter is NOT_COUNTED:
                 visit_end(self)  # no gradient can be added to it outside inference mode
@@ -507,8 +505,8 @@ class ArrayMethods(core.Tensor):
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if not self.is_leaf:
             raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
-                "Copy t.detach() instead, or t.clone() to stay in the graph."
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                "moment. Copy t.detach() instead, or t.clone() to stay in the graph."
             )
         if id(self) in memo:
             return memo[id(self)]
@@ -541,7 +539,7 @@ def item(self: Tensor) -> Any:
 
 
 def share_storage(out: Tensor, source: Tensor) -> None:
-    """Let `out` show the storage of `source`, outside its graph. A write to one is counted by both, so that backward notices."""
+    """Let `out` show the storage of `source`, outside its graph. Both count a write to either: backward notices."""
     out._data = source._data
     if source._counter is None:
         source._counter = [0]
@@ -608,14 +606,13 @@ def _array_of(data: Any, kinds: set[Any] | None = None) -> np.ndarray:
 
 
 def _unwrapped(data: Any, kinds: set[Any]) -> Any:
-    """Nested lists, with one-element tensors replaced by numbers. The types of the numbers, and the dtypes of tensors and
-    arrays, are added to `kinds`. The recursion is as deep as the tensor's rank.
-    """
+    """Nested lists, with one-element tensors replaced by numbers. The types of the numbers, and the dtypes of tensors
+    and arrays, are added to `kinds`. The recursion is as deep as the tensor's rank."""
     if isinstance(data, list | tuple | range):
         if data and isinstance(data[0], np.ndarray):
             warnings.warn(
-                "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single "
-                "numpy.ndarray with numpy.array() before converting to a tensor.",
+                "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the "
+                "list to a single numpy.ndarray with numpy.array() before converting to a tensor.",
                 stacklevel=2,
             )
         return [_unwrapped(item, kinds) for item in data]
@@ -654,7 +651,8 @@ def _ragged(data: Any, error: Exception) -> Exception:
                 )
             if len(item) != size:
                 return ValueError(
-                    f"expected sequence of length {size} at dim {dim} (got {len(item)}). A tensor is rectangular: pad the short rows."
+                    f"expected sequence of length {size} at dim {dim} (got {len(item)}). A tensor is rectangular: pad "
+                    "the short rows."
                 )
         level = [inner for item in level for inner in item]
     for item in level:

@@ -103,7 +103,7 @@ def remember_forward(node: Node) -> None:
 
 
 def tell_forward_line(node: Node) -> None:
-    """In anomaly mode: warn where `node` was made; and, if that was in a backward pass, behind which node, and so on."""
+    """In anomaly mode, warn where `node` was made; if a backward pass made it, also behind which node, and so on."""
     told: Node | None = node
     text = f"Error detected in {node.name()}. "
     what = "Traceback of forward call that caused the error:"
@@ -134,6 +134,6 @@ def refuse_nan(node: Node, results: Sequence[Any]) -> None:
         if np.isnan(array).any():
             tell_forward_line(node)
             raise RuntimeError(
-                f"Function '{node.name()}' returned nan values in its {i}th output. The forward line behind it is in the "
-                "warning above."
+                f"Function '{node.name()}' returned nan values in its {i}th output. The forward line behind it is in "
+                "the warning above."
             )

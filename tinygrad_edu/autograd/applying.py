@@ -23,8 +23,8 @@ __all__ = ["outputs_of"]
 
 
 _NO_INPUT = (
-    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to "
-    "ctx.mark_dirty()."
+    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
+    "passed to ctx.mark_dirty()."
 )
 
 
@@ -123,8 +123,9 @@ def _rebase_dirty(t: Tensor, node: Any, number: int, n_outputs: int) -> None:
         )
     if t._view is not None and n_outputs > 1:
         raise RuntimeError(
-            "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than "
-            "one Tensor. Make sure that the input is not a view (using .clone() for example), or make it two Functions."
+            "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "
+            "more than one Tensor. Make sure that the input is not a view (using .clone() for example), or make it two "
+            "Functions."
         )
     inplace.check_inplace(t, record=True)
     # A kept gradient belongs to the old value.
@@ -172,14 +173,14 @@ def _apply_jvp(cls: Any, node: Any, args: tuple[Any, ...], outputs: list[Any]) -
         if out._view is not None:
             if tangent._view is None:
                 raise RuntimeError(
-                    "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a "
-                    "view. Return a view of the tangent there, such as t.view_as(t)."
+                    "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning "
+                    "a view. Return a view of the tangent there, such as t.view_as(t)."
                 )
             for a, t in zip(args, carried, strict=True):
                 if t is not None and _base(a) is out._view.base and tangent._view.base is not _base(t):
                     raise RuntimeError(
-                        "A custom Function is returning a view but the jvp is not returning a view of the given grad input. Apply "
-                        "to the tangent what forward does to its argument."
+                        "A custom Function is returning a view but the jvp is not returning a view of the given grad "
+                        "input. Apply to the tangent what forward does to its argument."
                     )
         elif any(tangent is t for t in tangents):
             tangent = tangent.clone()

@@ -37,8 +37,8 @@ class GraphPass(Pass):
     """A complete pass: with hooks and custom Functions, on Tensors under `create_graph`, or restricted to some nodes.
 
     captures: edges whose gradients are returned, in `captured`.
-    targets: nodes to run. With captures or targets, `is_partial`, only the nodes on a path to one of them run; else all do,
-        and gradients that reach a leaf are added to its `.grad`.
+    targets: nodes to run. With captures or targets, `is_partial`, only the nodes on a path to one of them run; else all
+        do, and gradients that reach a leaf are added to its `.grad`.
     """
 
     is_partial = False
@@ -237,9 +237,9 @@ def _roots(tensors: tuple[Any, ...], grads: tuple[Any, ...], create_graph: bool)
         node, output_nr = (t.node, t.output_nr) if isinstance(t, GradientEdge) else gradient_edge(t)
         if node is None:
             raise RuntimeError(
-                f"element {i} of tensors does not require grad and does not have a grad_fn. No tensor it was computed from "
-                "asked for a gradient, or the graph was cut on the way: by no_grad, detach, .item(), .data, or a new "
-                "tensor made from numbers."
+                f"element {i} of tensors does not require grad and does not have a grad_fn. No tensor it was computed "
+                "from asked for a gradient, or the graph was cut on the way: by no_grad, detach, .item(), .data, or a "
+                "new tensor made from numbers."
             )
         edges.append((node, output_nr))
     return edges, [grad if create_graph or grad is None else grad.value for grad in entering]
@@ -255,8 +255,8 @@ def _ends(inputs: tuple[Any, ...]) -> list[Edge]:
             raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}")
         elif not t.requires_grad:
             raise RuntimeError(
-                "One of the differentiated Tensors does not require grad. Set requires_grad=True on every input before the "
-                "outputs are computed."
+                "One of the differentiated Tensors does not require grad. Set requires_grad=True on every input before "
+                "the outputs are computed."
             )
         else:
             node, output_nr = gradient_edge(t)
@@ -279,8 +279,8 @@ def _root_gradient(i: int, t: Any, grad: Any) -> Tensor | None:
             return None
         if math.prod(shape) != 1:
             raise RuntimeError(
-                f"grad can be implicitly created only for scalar outputs: this one has shape {list(shape)}. Reduce it, for "
-                "instance with .sum(), or pass gradient= of that shape."
+                f"grad can be implicitly created only for scalar outputs: this one has shape {list(shape)}. Reduce it, "
+                "for instance with .sum(), or pass gradient= of that shape."
             )
         if dtype is not None and dtype.kind != "f":
             raise RuntimeError(
@@ -291,7 +291,8 @@ def _root_gradient(i: int, t: Any, grad: Any) -> Tensor | None:
         raise TypeError("gradients can be either Tensors or None, but got " + type(grad).__name__)
     if grad.value.shape != shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[{i}] has a shape of {grad.shape} and output[{i}] has a shape of {Size(shape)}."
+            f"Mismatch in shape: grad_output[{i}] has a shape of {grad.shape} and output[{i}] has a shape of "
+            f"{Size(shape)}."
         )
     return grad
 
@@ -315,9 +316,10 @@ def backward(
 ) -> None:
     """Compute the gradients of `tensors` and add them to the `.grad` of the leaves of their graph.
 
-    They are Tensors or GradientEdges, one or a sequence, and so are `inputs`: with these, gradients are added only to their
-    `.grad`. `grad_tensors` are the gradients to start with; None for a scalar means 1. `retain_graph` keeps what the nodes
-    saved, so that they can run again; `create_graph` records the pass itself, so that gradients can be differentiated.
+    They are Tensors or GradientEdges, one or a sequence, and so are `inputs`: with these, gradients are added only to
+    their `.grad`. `grad_tensors` are the gradients to start with; None for a scalar means 1. `retain_graph` keeps what
+    the nodes saved, so that they can run again; `create_graph` records the pass itself, so that gradients can be
+    differentiated.
 
     Raises:
         RuntimeError: no gradient can start here, or a saved tensor is gone or was changed in place.
@@ -344,9 +346,10 @@ def backward(
 
 
 _CYCLE = (
-    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause "
-    "a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make "
-    "sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak."
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
+    "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the "
+    "cycle and avoid the leak."
 )
 
 
@@ -364,8 +367,8 @@ def grad(
 ) -> tuple[Tensor | None, ...]:
     """The gradients of `outputs` with respect to `inputs`, returned; no `.grad` is touched.
 
-    The arguments are as in `backward`; inputs may be intermediate results. An input that no output depends on is an error; with
-    `allow_unused` it gets None, with `materialize_grads` zeros.
+    The arguments are as in `backward`; inputs may be intermediate results. An input that no output depends on is an
+    error; with `allow_unused` it gets None, with `materialize_grads` zeros.
 
     >>> w = T.tensor(3.0, requires_grad=True)
     >>> T.autograd.grad(w * w, w)
@@ -414,8 +417,8 @@ def _given(
             by_end[id(end)] = None
         else:
             raise RuntimeError(
-                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this "
-                "is the desired behavior."
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                "allow_unused=True if this is the desired behavior."
             )
     return tuple([by_end[id(end)] for end in ends])
 

@@ -1,8 +1,6 @@
-"""Forward mode: a tensor carries a tangent, and every op pushes it on. Exact directional derivatives in one pass.
-
-A tangent has the memory layout of its tensor, and the tangent of a view is a view of the tangent of its base. So an
-in-place write to a base or a view changes both, values and tangents alike.
-"""
+"""Forward mode: a tensor carries a tangent, and every op pushes it on. Exact directional derivatives in one pass. A
+tangent has the memory layout of its tensor, and the tangent of a view is a view of the tangent of its base. So an
+in-place write to a base or a view changes both, values and tangents alike."""
 
 from __future__ import annotations
 
@@ -193,7 +191,7 @@ def remember_tangent(t: Tensor) -> None:
 
 
 def write_tangent(t: Tensor, tangent: Tensor) -> None:
-    """`t` was written to in place: write its tangent too, and with it those of its base and of the base's other views."""
+    """Write the tangent of `t`, which was written in place, and those of its base and of the base's other views."""
     with _set_fwd_grad_enabled(False):
         old = tangent_of(t)
         if old is None and t._view is not None:

@@ -31,11 +31,9 @@ class FunctionCtx(core.FunctionCtx):
     non_differentiable: tuple[Tensor, ...] | None = None
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Save inputs or outputs (or None) for `backward`, where `saved_tensors` returns them.
-
-        Unlike attributes (`ctx.y = y`), they are freed after backward and make no reference cycles, and an in-place change in
-        between is detected. Use attributes for anything that is not a tensor.
-        """
+        """Save inputs or outputs (or None) for `backward`, where `saved_tensors` returns them. Unlike attributes
+        (`ctx.y = y`), they are freed after backward and make no reference cycles, and an in-place change in between is
+        detected. Use attributes for anything that is not a tensor."""
         for i, t in enumerate(tensors):
             if t is not None and not isinstance(t, Tensor):
                 raise TypeError(
@@ -84,8 +82,8 @@ class BackwardCFunction(FunctionCtx):
         has_vjp = cls.vjp is not Function.vjp
         if has_vjp and cls.backward is not Function.backward:
             raise RuntimeError(
-                f"Implementing both 'backward' and 'vjp' for a custom Function is not allowed. {cls.__name__} should have only "
-                "one of them: they are two names for the same rule."
+                f"Implementing both 'backward' and 'vjp' for a custom Function is not allowed. {cls.__name__} should "
+                "have only one of them: they are two names for the same rule."
             )
         return cls.vjp(self, *args) if has_vjp else super().apply(*args)
 
@@ -97,16 +95,17 @@ class BackwardCFunction(FunctionCtx):
             results = results[:-1]
         if len(results) != expected:
             raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got {len(results)}). "
-                "backward must return one gradient for each argument of forward after ctx, and None for those that have none."
+                f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got "
+                f"{len(results)}). backward must return one gradient for each argument of forward after ctx, and None "
+                "for those that have none."
             )
         by_edge: list[Tensor | None] = []
         for position, (grad, edge) in enumerate(zip(results, self._edge_of_argument, strict=True)):
             if edge is None:
                 if grad is not None:
                     raise RuntimeError(
-                        f"function {self.name()} returned a gradient different than None at position {position + 1}, but "
-                        "the corresponding forward input was not a Variable. Return None there."
+                        f"function {self.name()} returned a gradient different than None at position {position + 1}, "
+                        "but the corresponding forward input was not a Variable. Return None there."
                     )
                 continue
             if grad is not None and not isinstance(grad, Tensor):
@@ -120,10 +119,13 @@ class BackwardCFunction(FunctionCtx):
 
 
 _LEGACY = (
-    "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static "
-    "forward method"
+    "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+    "with static forward method"
 )
-_NO_RULE = "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+_NO_RULE = (
+    "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
+    "mode AD."
+)
 
 
 class FunctionMeta(type):
@@ -161,21 +163,21 @@ class Function(core.Function, metaclass=FunctionMeta):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke "
-            f"them on the class itself: {type(self).__name__}.apply(…).",
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
+            f"invoke them on the class itself: {type(self).__name__}.apply(…).",
             DeprecationWarning,
             stacklevel=2,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
-            f"{_LEGACY}: write @staticmethod above forward and backward, keep what backward needs on ctx instead of self, and call "
-            f"{type(self).__name__}.apply(…)."
+            f"{_LEGACY}: write @staticmethod above forward and backward, keep what backward needs on ctx instead of "
+            f"self, and call {type(self).__name__}.apply(…)."
         )
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """Compute the outputs from the arguments: `forward(ctx, …)`, or without `ctx` where there is a `setup_context`."""
+        """Compute the outputs from the arguments: `forward(ctx, …)`, or without `ctx` if there is a `setup_context`."""
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod

@@ -27,7 +27,8 @@ def _as_tensors(given: Any, what: str, function: str) -> tuple[bool, Tensors]:
         if not isinstance(t, Tensor):
             which = f"value at index {i}" if is_tuple else f"given {what}"
             raise TypeError(
-                f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but the {which} has type {type(t)}."
+                f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but the {which} has "
+                f"type {type(t)}."
             )
     return is_tuple, items
 
@@ -71,8 +72,8 @@ def _filled(grads: Sequence[Tensor | None], like: Tensors) -> Tensors:
 def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False) -> Any:
     """The Jacobian of `func` at `inputs`: every derivative of every element of its outputs.
 
-    For one input and one output it is a Tensor of the shape of the output followed by that of the input; else tuples of them: by
-    outputs, then by inputs. `create_graph` is as in `vjp`.
+    For one input and one output it is a Tensor of the shape of the output followed by that of the input; else tuples of
+    them: by outputs, then by inputs. `create_graph` is as in `vjp`.
 
     >>> T.autograd.functional.jacobian(lambda x: x * x, T.tensor([1.0, 2.0]))
     tensor([[2., 0.],
@@ -158,8 +159,8 @@ def vjp(
 ) -> tuple[Any, Any]:
     """The outputs of `func`, and the product vᵀ·J of a vector with its Jacobian at `inputs`: one backward pass.
 
-    `v` is one Tensor for each output, of its shape; it may be left out where the output is one number. With `create_graph` the
-    result can be differentiated again.
+    `v` is one Tensor for each output, of its shape; it may be left out where the output is one number. With
+    `create_graph` the result can be differentiated again.
 
     >>> T.autograd.functional.vjp(lambda x: x * x, T.tensor([1.0, 2.0]), T.tensor([1.0, 10.0]))
     (tensor([1., 4.]), tensor([ 2., 40.]))
@@ -174,10 +175,10 @@ def vjp(
 def jvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The outputs of `func`, and the product J·v of its Jacobian at `inputs` with a vector, by the double backward trick.
+    """The outputs of `func`, and the product J·v of its Jacobian at `inputs` and a vector: a double backward.
 
-    vᵀ·J is linear in v, so its derivative with respect to v, times a vector, is J times that vector: two backward passes.
-    Forward mode (`autograd.forward_ad`) needs one forward pass instead. `v` is one Tensor for each input.
+    vᵀ·J is linear in v, so its derivative with respect to v, times a vector, is J times that vector: two backward
+    passes. Forward mode (`autograd.forward_ad`) needs one forward pass instead. `v` is one Tensor for each input.
 
     >>> x, v = T.tensor([1.0, 2.0]), T.tensor([1.0, 1.0])
     >>> T.autograd.functional.jvp(lambda x: x**2, x, v)[1]
@@ -209,7 +210,7 @@ def hvp(
 ) -> tuple[Any, Any]:
     """The output of `func`, one number, and the product H·v of its Hessian with a vector: three backward passes.
 
-    If H is symmetric, as it is for functions that are twice continuously differentiable, `vhp` gives the same result faster.
+    If H is symmetric, as for functions that are twice continuously differentiable, `vhp` is a faster way to the same.
 
     >>> x, v = T.tensor([1.0, 2.0]), T.tensor([1.0, 1.0])
     >>> T.autograd.functional.hvp(lambda x: (x**3).sum(), x, v)[1]

@@ -1,8 +1,8 @@
 """`gradcheck`: does a function's backward return the gradients that small steps of its inputs show?
 
-The numerical Jacobian comes from central differences, the analytical one from the backward rules (or from forward mode),
-row by row. Fast mode compares one random projection of both, `vᵀ·J·u`, which costs two runs of the function per input
-instead of two per element.
+The numerical Jacobian comes from central differences, the analytical one from the backward rules (or from forward
+mode), row by row. Fast mode compares one random projection of both, `vᵀ·J·u`, which costs two runs of the function per
+input instead of two per element.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ def gradcheck(
     """Compare the gradients of `func` with the slopes that small steps of its inputs show.
 
     Those of the `inputs` (a Tensor or a tuple) that require grad are checked, and should be float64. A difference of
-    atol + rtol·|numerical| is allowed; two backward passes on one gradient may differ by `nondet_tol`. `fast_mode` compares one
-    random projection of the Jacobians instead of every element.
+    atol + rtol·|numerical| is allowed; two backward passes on one gradient may differ by `nondet_tol`. `fast_mode`
+    compares one random projection of the Jacobians instead of every element.
 
     Raises:
-        GradcheckError: they differ (False is returned instead without `raise_exception`); the message shows both Jacobians.
+        GradcheckError: they differ; the message shows both Jacobians. Without `raise_exception`, returns False.
         ValueError: no input requires grad.
 
     >>> x = T.tensor([1.0, 2.0], dtype=T.float64, requires_grad=True)
@@ -84,7 +84,7 @@ def gradgradcheck(
 ) -> bool:
     """Check the gradients of the gradients of `func`, just as `gradcheck` checks its gradients.
 
-    `grad_outputs`, the gradients at the outputs, are checked as inputs, too; by default they are random ones in [-1, 1].
+    `grad_outputs`, the gradients at the outputs, are checked as inputs, too; by default they are random in [-1, 1].
 
     >>> x = T.tensor([0.5, 1.5], dtype=T.float64, requires_grad=True)
     >>> T.autograd.gradgradcheck(lambda x: x**3, x)
@@ -120,7 +120,7 @@ def gradgradcheck(
 
 
 def _gradients_of(func: Callable[..., Any], arguments: tuple[Any, ...], directions: tuple[Any, ...]) -> Any:
-    """A function of both: the gradients of `func` at `arguments`, in a graph of their own, for gradients at its outputs."""
+    """A function of both: the gradients of `func` at `arguments`, in their own graph, for gradients at its outputs."""
     # Forward mode passes in tensors that have lost the flag: it is set again inside.
     moving = [isinstance(x, Tensor) and x.requires_grad for x in arguments + directions]
 
@@ -185,15 +185,17 @@ class _Check:
             moving = True
             if x.value.dtype != np.float64:
                 warnings.warn(
-                    f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely "
-                    f"fail: steps of eps are lost in the rounding of {x.dtype}. Make it float64, as in t.double().requires_grad_().",
+                    f"Input #{i} requires gradient and is not a double precision floating point or complex. This check "
+                    f"will likely fail: steps of eps are lost in the rounding of {x.dtype}. Make it float64, as in "
+                    "t.double().requires_grad_().",
                     UserWarning,
                     stacklevel=4,
                 )
             if any(stride == 0 and n > 1 for stride, n in zip(x._data.strides, x.value.shape, strict=True)):
                 raise RuntimeError(
-                    f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be "
-                    "able to compute the numerical gradients correctly. You should call .contiguous on the input before."
+                    f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                    "non-overlapping to be able to compute the numerical gradients correctly. You should call "
+                    ".contiguous on the input before."
                 )
         if not moving:
             raise ValueError(
@@ -263,9 +265,10 @@ class _Check:
         for a, b in zip(*passes, strict=True):
             if a.size and _largest_difference(a, b) > self.nondet_tol:
                 raise GradcheckError(
-                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
-                    "different values, although analytical gradient matches numerical gradient. The tolerance for nondeterminism "
-                    f"was {self.nondet_tol}. Does the rule draw random numbers, or keep state between calls?"
+                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
+                    "gives different values, although analytical gradient matches numerical gradient. The tolerance "
+                    f"for nondeterminism was {self.nondet_tol}. Does the rule draw random numbers, or keep state "
+                    "between calls?"
                 )
         return passes[0]
 
@@ -346,10 +349,10 @@ class _Check:
         numerical = self.numerical(self.moving[k])[self.places[j]]
         analytical = self.analytical(forward_mode)[j][k]
         return (
-            "\nThe above quantities relating the numerical and analytical jacobians are computed \nin fast mode: each is a "
-            "random projection of a Jacobian. Below, we recompute numerical and analytical jacobians in slow mode:\n\n"
-            f"Numerical:\n {wrap(numerical)}\nAnalytical:\n{wrap(analytical)}\n\n"
-            f"The max per-element difference (slow mode) is: {_largest_difference(numerical, analytical)}.\n"
+            "\nThe above quantities relating the numerical and analytical jacobians are computed \nin fast mode: each "
+            "is a random projection of a Jacobian. Below, we recompute numerical and analytical jacobians in slow "
+            f"mode:\n\nNumerical:\n {wrap(numerical)}\nAnalytical:\n{wrap(analytical)}\n\nThe max per-element "
+            f"difference (slow mode) is: {_largest_difference(numerical, analytical)}.\n"
         )
 
     def close(self, a: Any, n: Any, atol: float) -> bool:
@@ -381,7 +384,8 @@ class _Check:
             except RuntimeError as error:
                 raise GradcheckError(
                     "Expected backward function to handle undefined output grads. An output that nobody uses gets None "
-                    "(or zeros, unless set_materialize_grads(False) was called); check_undefined_grad=False leaves this out."
+                    "(or zeros, unless set_materialize_grads(False) was called); check_undefined_grad=False leaves "
+                    "this out."
                 ) from error
             if any(g is not None and (g._data != 0).any() for g in grads):
                 raise GradcheckError(

@@ -51,8 +51,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     node, output_nr = gradient_edge(tensor)
     if node is None:
         raise AssertionError(
-            "Expected gradient function to be set: this view was made under no_grad of a tensor that requires grad, so no "
-            "graph leads to it."
+            "Expected gradient function to be set: this view was made under no_grad of a tensor that requires grad, so "
+            "no graph leads to it."
         )
     return GradientEdge(node, output_nr)
 

@@ -60,7 +60,7 @@ def _register_node_prehook(self: Node, fn: Callable[[tuple], Any]) -> RemovableH
     return add_hook(self._surround().pre, fn)
 
 
-# Each node has these: hooks, and what a user keeps with it; and, in forward mode, the tangents of the outputs that it saves.
+# Each node has these: hooks, what a user keeps with it and, in forward mode, the tangents of the outputs it saves.
 for _name, _attribute in {
     "_metadata": None,
     "_tangents_of_outputs": None,

@@ -75,21 +75,22 @@ def _positions(array: np.ndarray) -> np.ndarray:
 
 
 _AMBIGUOUS = (
-    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view "
-    "and the inplace either both inside the {} block (if you don't want the inplace to be tracked) or both outside (if you want "
-    "the inplace to be tracked)."
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+    "the view and the inplace either both inside the {} block (if you don't want the inplace to be tracked) or both "
+    "outside (if you want the inplace to be tracked)."
 )
 _WHY_FORBIDDEN = {
     "no_grad": _AMBIGUOUS.format("no_grad"),
     "inference": _AMBIGUOUS.format("inference_mode"),
     "multi-output": (
-        "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
-        "to be modified inplace. You should replace the inplace operation by an out-of-place one."
+        "This view is the output of a function that returns multiple views. Such functions do not allow the output "
+        "views to be modified inplace. You should replace the inplace operation by an out-of-place one."
     ),
     "custom": (
-        "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
-        "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
-        "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+        "This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+        "logic to handle view+inplace would override the custom backward associated with the custom Function, leading "
+        "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
+        "Function."
     ),
 }
 
@@ -129,13 +130,13 @@ def regenerate_history(self: Tensor) -> None:
 
 
 def check_inplace(t: Tensor, record: bool) -> None:
-    """Refuse an in-place write that would lose history or make a wrong gradient, or that is to an inference tensor outside its
-    mode. Where the write is recorded, `t` may be no leaf that requires grad, no view of one, and no view that cannot follow.
-    """
+    """Refuse an in-place write that would lose history or make a wrong gradient, or that is to an inference tensor
+    outside its mode. Where the write is recorded, `t` may be no leaf that requires grad, no view of one, and no view
+    that cannot follow."""
     if t._counter is NOT_COUNTED and not thread.state.inference:
         raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
-            "tensor before doing inplace update."
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
+            "normal tensor before doing inplace update."
         )
     if not record:
         return
@@ -156,10 +157,8 @@ def check_inplace(t: Tensor, record: bool) -> None:
 
 
 def refuse_shared_memory(t: Tensor, others: Sequence[Any], apart: bool = False) -> None:
-    """Refuse a write to elements that share one memory location, as after `expand`, or that another operand reads.
-
-    An operand may be what is written itself, except where the op needs both `apart`.
-    """
+    """Refuse a write to elements that share one memory location, as after `expand`, or that another operand reads. An
+    operand may be what is written itself, except where the op needs both `apart`."""
     a = t._data
     if not a.flags.c_contiguous and _overlaps_itself(a):
         raise RuntimeError(
@@ -172,8 +171,8 @@ def refuse_shared_memory(t: Tensor, others: Sequence[Any], apart: bool = False) 
             overlap = is_dense(a) and is_dense(b) and np.may_share_memory(a, b)
             if (apart and other is t) or (overlap and (apart or not same)):
                 raise RuntimeError(
-                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                    "memory location. Please clone() the tensor before performing the operation."
+                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                    "single memory location. Please clone() the tensor before performing the operation."
                 )
 
 
@@ -235,11 +234,8 @@ def _move_retained(t: Tensor, node: Node | None, output_nr: int) -> None:
 
 
 class CopySlices(Node):
-    """The history of a base after `node` wrote to a part of it through a view.
-
-    Backward: the gradient of the part goes through `node`; the gradient of the rest passes by; both together are the
-    gradient of the base as it was.
-    """
+    """The history of a base after `node` wrote to a part of it through a view. Backward: the gradient of the part goes
+    through `node`; the gradient of the rest passes by; both together are the gradient of the base as it was."""
 
     _visited = True
 

@@ -37,7 +37,7 @@ def names_of(node: Any) -> list[str]:
 
 
 def release(node: Any) -> None:
-    """Free what stands for a tensor among what `node` keeps; settings stay, and it may run again where nothing was freed."""
+    """Free what stands for a tensor in what `node` keeps. Settings stay; a node that freed nothing may run again."""
     plan, kept, freed = node._plan, list(node._saved), False
     for slot, (kind, _, name) in enumerate(plan.parts):
         if "_sym_" in name and kind == ELSEWHERE:

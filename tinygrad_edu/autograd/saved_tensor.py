@@ -63,7 +63,7 @@ class SavedTensor:
 
     @classmethod
     def of(cls, node: Any, slot: int, position: int | None, output_nr: int | None) -> SavedTensor:
-        """The tensor that `node` keeps at `slot`, with the version it was kept at: an output of it if that has a number."""
+        """The tensor that `node` keeps at `slot`, with its version then; with an output's number, that output."""
         t, version = node._saved[slot], node._versions[slot]
         self = cls.__new__(cls)
         self._unpack = None
@@ -79,7 +79,7 @@ class SavedTensor:
         return self
 
     def pack_by_hooks_in_force(self) -> None:
-        """The hooks in force see an input itself, but an output without its history, because it would keep its own node alive."""
+        """Hooks see an input itself, but an output without its history: that would keep its own node alive."""
         state = thread.state
         if state.saved_hooks:
             pack_hook, unpack_hook = state.saved_hooks[-1]
@@ -89,13 +89,13 @@ class SavedTensor:
         """Save `pack_hook(tensor)` instead of the tensor, and return `unpack_hook` of it when it is needed."""
         if self._tensor is _FREED:
             raise RuntimeError(
-                "Calling register_hooks on a saved tensor after it has been freed. Specify retain_graph=True in the first "
-                "backward if you need its saved tensors afterwards."
+                "Calling register_hooks on a saved tensor after it has been freed. Specify retain_graph=True in the "
+                "first backward if you need its saved tensors afterwards."
             )
         if self._unpack is not None:
             raise RuntimeError(
-                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks "
-                "is allowed at a time."
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
+                "hooks is allowed at a time."
             )
         self._check_version()
         self._pack(pack_hook, unpack_hook, self._detached())
@@ -111,8 +111,8 @@ class SavedTensor:
             packed = pack_hook(shown)
         if shown._version != before:
             raise RuntimeError(
-                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not be "
-                "modified by in-place operations as this can lead to unexpected side-effects. Change a clone()."
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can "
+                "not be modified by in-place operations as this can lead to unexpected side-effects. Change a clone()."
             )
         # The tensor itself is dropped; only its place in the graph is left.
         original = self._tensor
@@ -162,7 +162,8 @@ class SavedTensor:
         value = self._unpack(packed)
         if not isinstance(value, Tensor):
             raise TypeError(
-                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(value).__name__}"
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(value).__name__}"
             )
         if not requires_grad and not value.requires_grad:
             return value
@@ -201,8 +202,8 @@ class _Nothing(SavedTensor):
 
     def register_hooks(self, pack_hook: Callable, unpack_hook: Callable) -> None:
         raise RuntimeError(
-            "Calling register_hooks on a saved tensor with value None is forbidden. No gradient that is wanted needs this "
-            "tensor, so it was not saved."
+            "Calling register_hooks on a saved tensor with value None is forbidden. No gradient that is wanted needs "
+            "this tensor, so it was not saved."
         )
 
 
@@ -212,11 +213,11 @@ SavedTensor.freed._unpack = None
 SavedTensor.freed.free()
 
 
-# --- what built-in ops save, which becomes a SavedTensor only on demand ------------------------------------------------
+# --- what built-in ops save, which becomes a SavedTensor only on demand -----------------------------------------------
 
 
 def pack(node: Any, slot: int, by_hooks: bool = False) -> None:
-    """Turn the tensor that `node` saved at `slot` into a SavedTensor; with `by_hooks`, pack it by the hooks in force."""
+    """Turn the tensor that `node` saved at `slot` into a SavedTensor; `by_hooks` packs it by the hooks in force."""
     for place, position, output_nr in node._plan.tensors:
         if place == slot and node._versions[slot] is not None:
             saved = SavedTensor.of(node, slot, position, output_nr)

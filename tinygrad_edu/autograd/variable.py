@@ -1,11 +1,11 @@
 """`Variable`, the historical name of a Tensor that autograd follows, and `volatile`, the historical `no_grad`.
 
 Until PyTorch 0.4 a Tensor held numbers, and a Variable around it held the history. `volatile=True` meant that no graph
-should be built from there on: a result was volatile as soon as one of its inputs was, and nothing on the way was recorded.
-Today's PyTorch warns and ignores it. Here it still works, for the one lesson about it:
+should be built from there on: a result was volatile as soon as one of its inputs was, and nothing on the way was
+recorded. Today's PyTorch warns and ignores it. Here it still works, for the one lesson about it:
 
-- the result of an op, an in-place op or a custom Function is volatile if one of its inputs is, whatever the others require
-  and whatever the grad mode; it is not recorded, does not require grad and is a leaf;
+- the result of an op, an in-place op or a custom Function is volatile if one of its inputs is, whatever the others
+  require and whatever the grad mode; it is not recorded, does not require grad and is a leaf;
 - an in-place op with a volatile input makes its target volatile, and the base that the target is a view of;
 - `detach()` and `.data` return tensors that are not volatile, and so does anything made from plain numbers.
 """
@@ -30,7 +30,7 @@ __all__ = ["Variable", "VariableMeta"]
 
 
 class _Volatile:
-    """The mark of volatile tensors, and what it means to the ops. They check it only while a volatile tensor is alive."""
+    """The mark of volatile tensors, and what it means to the ops. They check it only while such a tensor is alive."""
 
     def __init__(self) -> None:
         self.alive: dict[int, weakref.ref[Tensor]] = {}
@@ -77,8 +77,8 @@ class _Volatile:
 volatile = _volatile_tensors = _Volatile()
 
 _REMOVED = (
-    "volatile was removed and now has no effect in PyTorch. Here it means what it meant until PyTorch 0.3: nothing computed "
-    "from this tensor is recorded. Use `with no_grad():` instead."
+    "volatile was removed and now has no effect in PyTorch. Here it means what it meant until PyTorch 0.3: nothing "
+    "computed from this tensor is recorded. Use `with no_grad():` instead."
 )
 
 
@@ -109,7 +109,7 @@ class VariableMeta(type):
 class Variable(metaclass=VariableMeta):
     """The historical name: `Variable(t)` is a Tensor on the storage of `t`, and every Tensor is a Variable.
 
-    `volatile=True` warns, and means that nothing computed from it is recorded, as in PyTorch 0.3: see the module's docstring.
+    `volatile=True` warns. Nothing computed from it is recorded, as in PyTorch 0.3: see the module's docstring.
 
     >>> from tinygrad_edu.autograd import Variable
     >>> x = Variable(T.tensor([1.0, 2.0]), requires_grad=True)

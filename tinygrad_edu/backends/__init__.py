@@ -1,4 +1,4 @@
-"""Settings of libraries below PyTorch. Programs set them out of habit; nothing here depends on them (PyTorch: `torch.backends`)."""
+"""Settings of libraries below PyTorch (its `torch.backends`). Programs set them out of habit, without effect."""
 
 from __future__ import annotations
 

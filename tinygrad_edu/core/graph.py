@@ -18,9 +18,9 @@ first_asked = threading.Lock()
 
 
 class TensorBase:
-    """A value that autograd can follow. A leaf that `requires_grad` gets a `.grad`; a result has its op as its `grad_fn`."""
+    """A value that autograd can follow. A leaf that `requires_grad` gets a `.grad`; a result has a `grad_fn`."""
 
-    value: Any  # what NumPy returned: an array, or where there is no dimension a number of NumPy's, which is ten times faster
+    value: Any  # what NumPy returned: an array, or without dimensions NumPy's number, which is ten times faster
     _grad_fn: Node | None = None
     _requires_grad: bool = False
     _view: Any = None  # a layer's: what a view knows of its base
@@ -114,16 +114,14 @@ class Node(Open):
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """For each input of the op: the node that made it and which of its outputs it is; None if it needs no gradient."""
+        """For each input of the op: the node that made it, and as which output; None if it needs no gradient."""
         return tuple(zip(self._next, self._next_output, strict=True))
 
     def _step(
         self, grads: list[Any], frees: bool = False, create_graph: bool = False, wanted: Sequence[bool] | None = None
     ) -> Sequence[Any]:
-        """The gradients of the inputs, from those of the outputs; None where there is none. Values, or Tensors to be recorded.
-
-        wanted: for each edge, whether this pass needs its gradient. frees: what the node keeps is not needed again.
-        """
+        """The inputs' gradients, from those of the outputs; None where there is none. Values, or recorded Tensors.
+        wanted: for each edge, whether this pass needs its gradient. frees: what the node keeps is not needed again."""
         raise NotImplementedError(self.name())
 
     def _release(self) -> None:
@@ -151,7 +149,7 @@ class AccumulateGrad(Node):
     def _step(
         self, grads: list[Any], frees: bool = False, create_graph: bool = False, wanted: Any = None
     ) -> Sequence[Any]:
-        """Add the gradient to the leaf's `.grad`. With `frees`, an array belongs to nobody else, and is kept as it is."""
+        """Add the gradient to the leaf's `.grad`. With `frees`, an array is nobody else's, and is kept as it is."""
         leaf, total, grad = self.variable, self.variable._grad, grads[0]
         if grad is None or not leaf._requires_grad:
             return ()

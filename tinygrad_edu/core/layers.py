@@ -1,6 +1,6 @@
-"""Where layers around the core come in. `Layers` are the points at which the core asks them, `Declared` what an op says for them
-alone, `State` the modes of a thread, which they extend. What a point answers in the core alone is written here.
-"""
+"""Where layers around the core come in. `Layers` are the points at which the core asks them, `Declared` what an op says
+for them alone, `State` the modes of a thread, which they extend. What a point answers in the core alone is written
+here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Kept(NamedTuple):
 
 
 class Layers:
-    """The points at which the core asks what is around it: one object, `around`, until a layer calls `ask` with its own."""
+    """The points at which the core asks the object around it. The core's own answers hold until a layer calls `ask`."""
 
     def operands(self, op: Any, values: list[Any], settings: dict[str, Any], are_alike: bool) -> tuple[list[Any], Any]:
         """What `forward` computes on, where the inputs are not all floats of one type, or there are settings."""
@@ -165,7 +165,7 @@ def ask(layers: Layers) -> None:
 
 
 class Elementwise(NamedTuple):
-    """How an op whose output elements depend on their own input elements lies in memory; its rule maps tangents, too."""
+    """How the result of an elementwise op lies in memory; the op's rule maps tangents, too."""
 
     forward: int = 1  # as the operands do, the first of them first (1) or the last (-1), or row by row (0)
     backward: str = (
@@ -213,7 +213,7 @@ class State:
         self.recording = self._grad_enabled
 
     def __init__(self) -> None:
-        # A context in which NumPy's warnings are off; to enter it is much quicker than `np.errstate`. And whether it is entered.
+        # Entering a context in which NumPy's warnings are off is quicker than `np.errstate`. And whether it is entered.
         context = contextvars.Context()
         context.run(np.seterr, all="ignore")
         self.running, self.is_quiet = context.run, False

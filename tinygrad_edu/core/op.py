@@ -1,13 +1,14 @@
-"""`Op`: one short class, which becomes a node of the graph each time a run of it is recorded. `Function`: one that a user writes.
+"""`Op`: a short class that becomes a node of the graph with each run that is recorded. `Function`: a user's own.
 
     class Mul(Op):
         def forward(self, other): return self * other
         def grad_self(grad, other): return grad * other
         def grad_other(grad, self): return grad * self
 
-The functions are static. `forward` computes on values; its keyword arguments are settings. `grad_<input>` is the rule of one
-input. The names of its arguments say what the node keeps for it: an input, a setting, `result`, or `<input>_sym_sizes`, its shape.
-Rules ignore broadcasting. They get values in the plain pass; under `create_graph` Tensors, which record what the rule does."""
+The functions are static. `forward` computes on values; its keyword arguments are settings. `grad_<input>` is the rule
+of one input. The names of its arguments say what the node keeps for it: an input, a setting, `result`, or
+`<input>_sym_sizes`, its shape. Rules ignore broadcasting. They get values in the plain pass; under `create_graph`
+Tensors, which record what the rule does."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ def names_in(rule: Callable[..., Any]) -> tuple[str, ...]:
 
 
 class Plan:
-    """For an op and the kinds of its inputs: what a node keeps, which rules it runs, and how these find it. Made once."""
+    """For an op and the kinds of its inputs: what a node keeps, the rules it runs, where these find it. Made once."""
 
     def __init__(self, op: type[Op], kinds: tuple[int, ...]) -> None:
         self.op, self.lies = op, op.lies
@@ -130,7 +131,7 @@ class Op(Declared, Node):
 
     @classmethod
     def apply(cls, *inputs: Any, **settings: Any) -> Any:
-        """Compute the op; record it if an input requires grad and grad mode is on. In a rule, values alone give a value."""
+        """Compute the op; record it if an input requires grad and grad mode is on. In a rule, values give a value."""
         now, (forward, on_arrays, lies, is_differentiable, view) = thread.state, cls._form
         values, dtype, wanted, is_usual = [], None, False, True  # usual: floats of one type, and numbers beside them
         for x in inputs:
@@ -295,11 +296,11 @@ class Op(Declared, Node):
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *layers.around.attributes(self)]
 
-    # --- how the names in a rule are read ---------------------------------------------------------------------------------
+    # --- how the names in a rule are read -----------------------------------------------------------------------------
 
     @classmethod
     def _needed(cls, mask: tuple[bool, ...]) -> tuple[str, ...]:
-        """The names to keep: settings that a rule uses, and tensors used by the rule of an input that needs a gradient."""
+        """The names to keep: settings that a rule uses, and the tensors that a needed input's rule uses."""
         names = {
             name
             for (_, needs), wanted in zip(cls._rules, mask, strict=True)
@@ -307,7 +308,7 @@ class Op(Declared, Node):
             if wanted or not (name in cls._inputs or cls._output(name) is not None)
         }
         if not any(mask):
-            # A view made under no_grad can require grad and have no edge. As in PyTorch, it keeps what every rule asks for.
+            # A view made under no_grad may require grad without an edge. As PyTorch's, it keeps what any rule asks for.
             names |= set.intersection(*(set(needs) for rule, needs in cls._rules if rule is not None))
         # By name, with outputs last: PyTorch saves in this order, and hooks on saved tensors can observe it.
         return tuple(sorted(names, key=lambda name: (cls._output(name) is not None, name)))
@@ -319,7 +320,7 @@ class Op(Declared, Node):
 
     @classmethod
     def _source(cls, name: str) -> tuple[int, Any]:
-        """Where the value that a rule calls `name` comes from; and its number there, its default, or how it is found."""
+        """Where the value that a rule calls `name` comes from; and its number there, its default, or how to find it."""
         number, (source, _, what) = cls._output(name), name.partition("_sym_")
         if name in cls._inputs:
             return INPUT, cls._inputs.index(name)
@@ -353,7 +354,7 @@ class FunctionCtx(Node):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors given to `save_for_backward`; a RuntimeError if they are freed, or were changed in place since."""
+        """The tensors given to `save_for_backward`; RuntimeError if they are freed, or were changed in place since."""
         if self._saved is None:
             raise RuntimeError(BACKWARD_TWICE)
         return tuple([None if t is None else layers.around.unpacked(t, True) for t in self._saved])
@@ -416,7 +417,7 @@ class Function:
         several = results if isinstance(results, tuple) else (results,)
         try:
             outputs = layers.around.outputs(ctx, several, args, records)
-        finally:  # also if a hook on a saved tensor raises: else a saved output and its node would keep each other alive
+        finally:  # also if a hook raises: else a saved output and its node would keep each other alive
             ctx.to_save = None
         return tuple(outputs) if isinstance(results, tuple) else outputs[0]
 

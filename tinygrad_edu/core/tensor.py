@@ -159,7 +159,8 @@ class Slice(Op):  # start, start + step, … along one dimension
     def grad_self(grad, self_sym_sizes, dim, start, end, step):
         return ScatterSlice.apply(grad, size=self_sym_sizes, where=(slice(None),) * dim + (slice(start, end, step),))
 
-class ScatterSlice(Op, name="SliceScatterBackward0"):  # zeros of shape `size` with `self` at `where`: the transpose of reading
+# Zeros of shape `size` with `self` at `where`: the transpose of reading.
+class ScatterSlice(Op, name="SliceScatterBackward0"):
     jvp = linear
     def forward(self, *, size, where):
         out = np.zeros(size, self.dtype)
@@ -192,7 +193,7 @@ def zeros_like(x: Any) -> Any:
 
 
 class Tensor(TensorBase):
-    """A value with operators. What the core's own form does not take, and what a mode of a layer is to see, goes `elsewhere`."""
+    """A value with operators. What the core's form does not take, and what a layer's mode must see, is `elsewhere`."""
 
     def __init__(self, data: Any = (), requires_grad: bool = False) -> None:
         self.value, self._requires_grad = np.asarray(data)[()], requires_grad
@@ -319,7 +320,7 @@ class Tensor(TensorBase):
         return Permute.apply(self, dims=(1, 0)) if usual else elsewhere("T", self)
 
     def detach(self) -> Any:
-        """The same storage as a tensor outside the graph. A write to one is counted by both, so that backward notices."""
+        """The same storage as a tensor outside the graph. Both count a write to either, so that backward notices."""
         if thread.state.unusual or self._view is not None:
             return elsewhere("detach", self)
         self._counter = self._counter or [0]

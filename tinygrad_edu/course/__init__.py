@@ -1,1 +1,1 @@
-"""The commands of `tinygrad-edu` around the lessons: open them, track progress, release them, build the site, check the installation."""
+"""The commands of `tinygrad-edu` around the lessons: open, track progress, release, build the site, run the doctor."""

@@ -36,7 +36,7 @@ def answer_cells(notebooks: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def begun(folder: Path) -> Iterator[tuple[Exercise, Answer]]:
-    """The answers in a working copy that differ from what was handed out, the notebook that was saved last at the end."""
+    """The answers in a working copy that differ from what was handed out, the last saved notebook's at the end."""
     exercises, stubs = all_exercises(), handed_out()
     found = [
         path

@@ -152,8 +152,8 @@ def _add_site(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser(
         "site",
         help="write the course as a static web site",
-        description="Run the lessons in the students' version and write them as a static web site: live players, search, "
-        "no kernel, no network. Needs the packages of `tinygrad-edu[site]`.",
+        description="Run the lessons in the students' version and write them as a static web site: live players, "
+        "search, no kernel, no network. Needs the packages of `tinygrad-edu[site]`.",
     )
     parser.add_argument("folder", nargs="?", type=Path, metavar="OUT", help="the folder to write to")
     parser.add_argument("-o", "--out", type=Path, default=Path("site"), help="the same (default: ./%(default)s)")
@@ -270,8 +270,8 @@ def _add_diagnose(commands: argparse._SubParsersAction) -> None:
         "diagnose",
         help="say why a gradient is None, zero or nan, or why a model does not learn, and name the line",
         description="Run a program under observation and say why a gradient is None, zero or nan, or why a model does "
-        "not learn: each cause with its line, what was seen, and the fix. What follows the script goes to the script, so "
-        "options of this command come before it. The exit code is the script's own (124 if the time was up).",
+        "not learn: each cause with its line, what was seen, and the fix. What follows the script goes to the script, "
+        "so options of this command come before it. The exit code is the script's own (124 if the time was up).",
         allow_abbrev=False,
     )
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Checks this installation: what works, what does not, and the one command that fixes it. It fails where a lesson would."""
+"""Checks this installation: what works, what fails, and the command that fixes it. It fails where a lesson would."""
 
 import json
 import platform
@@ -55,7 +55,7 @@ def findings() -> Iterator[Finding]:
 
 
 def a_lesson() -> Iterator[Finding]:
-    """Do once what a lesson does: a comparison, a picture, an explorer, a magic, a check, and an answer of a live JupyterLab."""
+    """Do once what a lesson does: compare, draw, explore, run a magic, check, and ask a live JupyterLab."""
     from . import first_run
 
     fails = False
@@ -80,15 +80,16 @@ CARD_REPORT = Path("tinygrad-edu-cuda.txt")
 
 
 def report_on_a_card() -> int:
-    """Run every test that needs a CUDA card, and write what came out into a file that can be sent. Returns 0 if all passed."""
+    """Run every test that needs a CUDA card, and write a report that can be sent. Returns 0 if all passed."""
     tests = HOME / "tests" / "viz" / "test_cuda.py"
     if not tests.exists():
         print("The tests are not part of an installed package: run this in a clone of the repository.")
         return 2
     program = (
-        "import platform, torch; print(platform.platform(), 'Python', platform.python_version(), 'PyTorch', torch.__version__);"
-        "print('CUDA', torch.version.cuda, [torch.cuda.get_device_name(n) for n in range(torch.cuda.device_count())]);"
-        "raise SystemExit(0 if torch.cuda.is_available() else 'This PyTorch finds no CUDA card that it can use: nothing was run.')"
+        "import platform, torch; print(platform.platform(), 'Python', platform.python_version(), 'PyTorch', "
+        "torch.__version__);print('CUDA', torch.version.cuda, [torch.cuda.get_device_name(n) for n in "
+        "range(torch.cuda.device_count())]);raise SystemExit(0 if torch.cuda.is_available() else 'This PyTorch finds "
+        "no CUDA card that it can use: nothing was run.')"
     )
     told = []
     for command in (["-c", program], ["-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "-m", "cuda", str(tests)]):
@@ -159,11 +160,9 @@ def _folders_of_notebooks() -> Iterable[Path]:
 
 
 def _widgets() -> Iterator[Finding]:
-    """Whether the widgets that JupyterLab loads belong to the packages that Python finds.
-
-    The first folder of Jupyter's path counts, and a user's folder comes before the system's. Files of an older installation
-    there are loaded instead of ours, and every widget stays blank.
-    """
+    """Whether the widgets that JupyterLab loads belong to the packages that Python finds. The first folder of Jupyter's
+    path counts, and a user's folder comes before the system's. Files of an older installation there are loaded instead
+    of ours, and every widget stays blank."""
     if any(util.find_spec(name) is None for name in ("jupyter_core", *EXTENSIONS.values())):
         return  # reported above, with the fix
     from jupyter_core.paths import jupyter_path
@@ -179,8 +178,8 @@ def _widgets() -> Iterator[Finding]:
             yield Finding(
                 "widgets",
                 False,
-                f"JupyterLab loads {extension} {_version_in(shown)} from {shown.parent}, but {package} {version} comes with "
-                f"{_version_in(shipped)}: remove that folder",
+                f"JupyterLab loads {extension} {_version_in(shown)} from {shown.parent}, but {package} {version} comes "
+                f"with {_version_in(shipped)}: remove that folder",
             )
         else:
             yield Finding("widgets", True, f"{extension} {_version_in(shown)}, of {package} {version}")

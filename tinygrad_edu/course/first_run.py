@@ -62,7 +62,7 @@ for subject, cell in json.loads(sys.stdin.read()).items():
 
 
 def tried() -> Iterator[tuple[str, str]]:
-    """Run the cells of a lesson in a process of their own. Yields each one's name, and why it fails; "" where it works."""
+    """Run the cells of a lesson in their own process. Yields each one's name, and why it fails; "" where it works."""
     done = ""
     try:
         with tempfile.TemporaryDirectory() as folder:  # where no module of the learner's own is in the way
@@ -84,7 +84,7 @@ def tried() -> Iterator[tuple[str, str]]:
 
 
 def live_answer() -> str:
-    """Start JupyterLab, open an explorer in a kernel, and press a switch as a page does. Why there is no answer; "" if there is."""
+    """Start JupyterLab, open an explorer, and press a switch as a page does. Why there is no answer; "" if there is."""
     with tempfile.TemporaryDirectory() as folder:
         token, port = secrets.token_hex(16), free_port(DEFAULT_PORT)
         log = Path(folder, "log")

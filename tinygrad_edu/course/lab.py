@@ -23,8 +23,8 @@ HIDDEN = {f"@jupyter/nbgrader:{name}": True for name in ("create-assignment", "f
 def start(directory: Path, port: int, browser: bool, passed_on: Sequence[str]) -> None:
     """Put the lessons into `directory`, report what was done, and run JupyterLab there until it is shut down.
 
-    `passed_on` goes to `jupyter lab` unchanged. Raises `SystemExit` with a sentence if JupyterLab is missing, the folder cannot
-    be written, or no port is free.
+    `passed_on` goes to `jupyter lab` unchanged. Raises `SystemExit` with a sentence if JupyterLab is missing, the
+    folder cannot be written, or no port is free.
     """
     try:
         from jupyterlab.labapp import LabApp
@@ -69,8 +69,8 @@ def _prepare_jupyters_folders() -> None:
             TemporaryFile(dir=folder).close()
         except OSError as error:
             raise SystemExit(
-                f"Jupyter cannot write to its folder {folder}: {error.strerror}. Set HOME (on Windows USERPROFILE) to a folder "
-                "that you may write to, and start again."
+                f"Jupyter cannot write to its folder {folder}: {error.strerror}. Set HOME (on Windows USERPROFILE) to "
+                "a folder that you may write to, and start again."
             ) from None
 
 

@@ -119,8 +119,9 @@ _judged: dict[str, Verdict] = {}  # by all that an answer's verdict depends on
 def progress(folder: Path | str | None = None) -> Progress:
     """The progress in the working copy `folder`; by default the one around the current notebook's folder.
 
-    Each answer runs separately in the grader's sandbox; unchanged answer cells do not run at all, and what was judged once is not
-    judged again. If several notebooks answer an exercise, the best one counts. Raises `FileNotFoundError` if the folder does not exist.
+    Each answer runs separately in the grader's sandbox; unchanged answer cells do not run at all, and what was judged
+    once is not judged again. If several notebooks answer an exercise, the best one counts. Raises `FileNotFoundError`
+    if the folder does not exist.
 
     >>> from tinygrad_edu.course.working_copy import lessons_root
     >>> progress(lessons_root() / "01_slopes_and_local_derivatives").points
@@ -160,7 +161,7 @@ def progress(folder: Path | str | None = None) -> Progress:
 
 
 def _of_engine(folder: Path) -> str:
-    """How many pieces of the engine are a student's own, and how far it climbs. Its own code runs here, as in its lesson."""
+    """How many pieces of the engine are a student's own, and how far it climbs. It runs here, as in its lesson."""
     try:
         engine = current(folder)
     except ValueError as error:  # a file that cannot be read

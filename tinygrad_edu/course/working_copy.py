@@ -1,8 +1,6 @@
-"""The lessons as files: where they are, the students' version of each, and a working copy that preserves a student's edits.
-
-A lesson is a notebook in its instructor version, with the answers between nbgrader's marks. Nothing here needs nbgrader or
-Jupyter; a notebook is JSON.
-"""
+"""The lessons as files: where they are, the students' version, and working copies that preserve a student's edits. A
+lesson is a notebook in its instructor version, with the answers between nbgrader's marks. Nothing here needs nbgrader
+or Jupyter; a notebook is JSON."""
 
 import copy
 import hashlib
@@ -26,7 +24,8 @@ _HIDDEN_TESTS = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
 def lessons_root() -> Path:
     """The folder with the lessons: inside the package when installed from a wheel, beside it in a clone.
 
-    What another package put beside an installed one is not asked: `notebooks` is a common name. Raises `FileNotFoundError` if the installation contains no lessons.
+    What another package put beside an installed one is not asked: `notebooks` is a common name. Raises
+    `FileNotFoundError` if the installation contains no lessons.
 
     >>> (lessons_root() / "01_slopes_and_local_derivatives").is_dir()
     True
@@ -52,8 +51,8 @@ def lesson_files(root: Path) -> list[Path]:
 def students_version(notebook: Notebook) -> Notebook:
     """The notebook without answers, hidden tests and outputs, as `nbgrader generate_assignment` would release it.
 
-    `notebook` is the parsed JSON and is not changed. Raises `ValueError` if it is not a notebook, or if marks do not match:
-    better no lesson than one that shows an answer.
+    `notebook` is the parsed JSON and is not changed. Raises `ValueError` if it is not a notebook, or if marks do not
+    match: better no lesson than one that shows an answer.
 
     >>> cell = {"cell_type": "code", "metadata": {"nbgrader": {"solution": True}}, "outputs": [], "source":
     ...         "def double(x):\\n    ### BEGIN SOLUTION\\n    return 2 * x\\n    ### END SOLUTION"}
@@ -145,9 +144,9 @@ class Update:
 def update_working_copy(target: Path, source: Path | None = None) -> Update:
     """Put the lessons into the folder `target`, and never overwrite what a student wrote there.
 
-    A missing lesson is written, and an unchanged one is updated. An edited one stays; if there is a newer version, that is put
-    beside it once, as `NAME.updated.ipynb`. `source` is the folder of the instructor versions, by default the installed
-    lessons. Raises `FileNotFoundError` if it does not exist.
+    A missing lesson is written, and an unchanged one is updated. An edited one stays; if there is a newer version, that
+    is put beside it once, as `NAME.updated.ipynb`. `source` is the folder of the instructor versions, by default the
+    installed lessons. Raises `FileNotFoundError` if it does not exist.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -187,7 +186,7 @@ def update_working_copy(target: Path, source: Path | None = None) -> Update:
 
 
 def _read_record(path: Path) -> dict[str, str]:
-    """The record of what was written last; empty if it is unreadable, because then each file may contain a student's edits."""
+    """The record of what was written last; empty if unreadable, because any file may then contain a student's edits."""
     try:
         record = json.loads(path.read_bytes())
     except (FileNotFoundError, ValueError):

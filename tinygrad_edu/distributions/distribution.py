@@ -16,8 +16,8 @@ __all__ = ["Distribution", "broadcast_all"]
 class Distribution:
     """The base class. Subclasses define `rsample` or `sample`, and `log_prob`.
 
-    `batch_shape` is the shape of the parameters, one distribution for each element; `event_shape` is that of one draw of one
-    distribution. A draw has the shape `sample_shape` + `batch_shape` + `event_shape`.
+    `batch_shape` is the shape of the parameters, one distribution for each element; `event_shape` is that of one draw
+    of one distribution. A draw has the shape `sample_shape` + `batch_shape` + `event_shape`.
 
     >>> class Always(T.distributions.Distribution):
     ...     def __init__(self, value):
@@ -40,8 +40,9 @@ class Distribution:
                 value = self.__dict__.get(name, self.__dict__.get(f"_{name}"))
                 if value is not None and not constraint.check(value).all():
                     raise ValueError(
-                        f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
-                        f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
+                        f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of "
+                        f"distribution {self!r} to satisfy the constraint {constraint!r}, but found invalid "
+                        f"values:\n{value}"
                     )
 
     @staticmethod
@@ -63,7 +64,6 @@ class Distribution:
         return Size((*sample_shape, *self.batch_shape, *self.event_shape))
 
     def _tensors(self) -> dict[str, Tensor]:
-        """The parameters that are set."""
         return {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
 
     def __repr__(self) -> str:

@@ -24,7 +24,8 @@ class Independent(Distribution):
         count, shape = reinterpreted_batch_ndims, tuple(base_distribution.batch_shape)
         if count > len(shape):
             raise ValueError(
-                f"Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual {count} vs {len(shape)}"
+                f"Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual {count} vs "
+                f"{len(shape)}"
             )
         self.base_dist, self.reinterpreted_batch_ndims = base_distribution, count
         self.has_rsample = base_distribution.has_rsample

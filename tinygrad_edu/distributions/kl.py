@@ -52,8 +52,8 @@ def kl_divergence(p: Distribution, q: Distribution) -> Any:
     ]
     if not fitting:
         raise NotImplementedError(
-            f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}. Write a rule with "
-            "register_kl, or take the mean of p.log_prob(x) - q.log_prob(x) over samples of p."
+            f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}. Write a rule "
+            "with register_kl, or take the mean of p.log_prob(x) - q.log_prob(x) over samples of p."
         )
     return min(fitting, key=lambda match: match[:2])[2](p, q)
 

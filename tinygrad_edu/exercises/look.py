@@ -1,4 +1,4 @@
-"""A look at the smallest input that an answer missed: its graph as a picture, and, for who has tried often, on `viz`'s stage."""
+"""Shows the smallest input that an answer missed: its graph as a picture and, after many tries, on `viz`'s stage."""
 
 from __future__ import annotations
 
@@ -43,10 +43,8 @@ def drawn(id: str, case: str) -> str:
 
 
 def worked(exercise: Exercise, criterion: Criterion, failure: Failure, answer: object) -> Player | None:
-    """The input of `failure` on the stage: the backward pass through its graph, or, where an exercise draws none, what `answer` does.
-
-    None where no tensor is computed, where the answer behaves differently when it is watched, and where `viz` is not installed.
-    """
+    """The input of `failure` on the stage: its backward pass or, where an exercise draws none, what `answer` does. None
+    if no tensor is computed, if the answer behaves differently when watched, or if `viz` is not installed."""
     with contextlib.suppress(Exception, TimeUp), time_limit(Budget(exercise.seconds)):
         T, case = importlib.import_module(failure.engine), decode(failure.case)
         names = dict(zip(criterion.parameters, case, strict=True))

@@ -3,11 +3,11 @@
     from tinygrad_edu.exercises.nbgrader import configure
     configure(get_config())
 
-nbgrader and `tinygrad-edu grade` read the same notebooks and agree on every honest answer, including partial credit. They
-differ in what they trust. `nbgrader autograde` runs a submission as a notebook: the answer, our check and the number that
-becomes the grade share one process. An answer that patches it can give itself full marks, and an endless loop lasts until
-nbgrader's time limit and takes the rest of that notebook with it. `tinygrad-edu grade` judges outside, and a bad answer
-costs only its own points. Where the grade counts, use ours.
+nbgrader and `tinygrad-edu grade` read the same notebooks and agree on every honest answer, including partial credit.
+They differ in what they trust. `nbgrader autograde` runs a submission as a notebook: the answer, our check and the
+number that becomes the grade share one process. An answer that patches it can give itself full marks, and an endless
+loop lasts until nbgrader's time limit and takes the rest of that notebook with it. `tinygrad-edu grade` judges outside,
+and a bad answer costs only its own points. Where the grade counts, use ours.
 """
 
 from __future__ import annotations
@@ -27,10 +27,8 @@ from .grading.submissions import defines, place_of_answer, place_of_check
 
 
 class DropCopies(NbGraderPreprocessor):
-    """Remove nbgrader's metadata from copied cells: of several cells with one id, the last keeps it.
-
-    nbgrader empties the metadata of a copy, and then refuses the whole notebook because of it.
-    """
+    """Remove nbgrader's metadata from copied cells: of several cells with one id, the last keeps it. nbgrader empties
+    the metadata of a copy, and then refuses the whole notebook because of it."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Return the notebook, changed in place."""
@@ -46,10 +44,8 @@ class DropCopies(NbGraderPreprocessor):
 
 
 class PlaceAnswers(NbGraderPreprocessor):
-    """Move the cell that counts as an answer in front of its check, if it is below it or above a stub.
-
-    `tinygrad-edu grade` chooses that cell by the same rule, so the two agree.
-    """
+    """Move the cell that counts as an answer in front of its check, if it is below it or above a stub. `tinygrad-edu
+    grade` chooses that cell by the same rule, so the two agree."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Return the notebook, changed in place."""
@@ -70,10 +66,8 @@ class PlaceAnswers(NbGraderPreprocessor):
 
 
 class ClearAnswers(ClearSolutions):
-    """Clear answers as nbgrader does, except the `raise` of its stub outside functions.
-
-    There it would stop the notebook at each answer that is a value, until the student gives one and removes the line.
-    """
+    """Clear answers as nbgrader does, except the `raise` of its stub outside functions. There it would stop the
+    notebook at each answer that is a value, until the student gives one and removes the line."""
 
     def _replace_solution_region(self, cell: Any, language: str) -> bool:
         replaced = bool(super()._replace_solution_region(cell, language))

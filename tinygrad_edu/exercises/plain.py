@@ -1,8 +1,6 @@
-"""Plain data: what the student's process and the judge exchange, as JSON.
-
-Of a student's objects only numbers, text and shapes survive: an object that claims to equal everything arrives as the name of
-its type. `encode` runs with the student's code; `decode`, `show` and `same` run in the judge's process.
-"""
+"""Plain data: what the student's process and the judge exchange, as JSON. Of a student's objects only numbers, text and
+shapes survive: an object that claims to equal everything arrives as the name of its type. `encode` runs with the
+student's code; `decode`, `show` and `same` run in the judge's process."""
 
 from __future__ import annotations
 
@@ -87,7 +85,7 @@ def _encode(value: Any, depth: int, room: _Room) -> Data:
 
 
 def is_tensor(value: object) -> bool:
-    """Whether `value` is a tensor of either engine, without importing one: there are no tensors of an engine that is not loaded."""
+    """Whether `value` is a tensor of either engine. Imports none: an engine that is not loaded has no tensors."""
     loaded = (getattr(sys.modules.get(engine), "Tensor", None) for engine in ("tinygrad_edu", "torch"))
     return any(isinstance(kind, type) and issubclass(type(value), kind) for kind in loaded)
 
@@ -123,7 +121,7 @@ def type_name(value: object) -> str:
 
 
 def readable(text: str) -> str:
-    """`text` made safe for a report: its start, without characters that control a terminal or the writing direction, or half letters.
+    """`text` made safe for a report: its start, without half letters, and without what controls terminals or direction.
 
     >>> readable("no \\x1b[2J, no \\u202e")
     'no �[2J, no �'
@@ -132,17 +130,15 @@ def readable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A name made safe for a table or a heading: only letters, signs and spaces.
-
-    The two joiners stay, because names in Persian or Hindi need them.
-    """
+    """A name made safe for a table or a heading: only letters, signs and spaces. The two joiners stay, because names in
+    Persian or Hindi need them."""
     return "".join(
         c if c in "\u200c\u200d" or category(c) not in (*_UNREADABLE, "Zl", "Zp") else "\ufffd" for c in text
     )
 
 
 def decode(data: Data) -> Any:
-    """Return a new value from what `encode` wrote. A tensor comes back as an array, and one that was not contiguous is not."""
+    """Return a new value from what `encode` wrote. A tensor comes back as an array, and as contiguous as it was."""
     if not isinstance(data, dict):
         return data
     match next(iter(data)):
@@ -165,10 +161,8 @@ _NO_RESULT = {"object": "unreadable result", "text": "something that is no resul
 
 
 def checked(data: Data) -> Data:
-    """`data` if `encode` could have written it, else a description: the sender is not trusted.
-
-    Depth, elements, axes, numbers and text are limited here, so that every reader of the result finishes in milliseconds.
-    """
+    """`data` if `encode` could have written it, else a description: the sender is not trusted. Depth, elements, axes,
+    numbers and text have limits, so that every reader of the result ends in milliseconds."""
     return _checked(data, 0, _Room(2 * MAX_TEXTS))
 
 
@@ -274,10 +268,8 @@ def kind_of(data: Data) -> str:
 
 
 def same(a: Data, b: Data, rtol: float = 1e-5) -> bool:
-    """Whether two observations agree: same kind, same shape, numbers within `rtol` of the largest of them.
-
-    NaN agrees with NaN, because a misconception may produce it.
-    """
+    """Whether two observations agree: same kind, same shape, numbers within `rtol` of the largest of them. NaN agrees
+    with NaN, because a misconception may produce it."""
     xs, ys = items(a, b), items(b, a)
     if xs is not None and ys is not None:
         return len(xs) == len(ys) and all(same(x, y, rtol) for x, y in zip(xs, ys, strict=True))

@@ -1,8 +1,6 @@
-"""Five trainings that run without an error and do not learn: a student finds the line, and repairs it.
-
-A program is text, so that a repair is data: the number of a line, and what should stand there. The sandbox runs the repaired
-program as it runs any answer, and hands out predictions; what is right is known to the judge alone.
-"""
+"""Five trainings that run without an error and do not learn: a student finds the line, and repairs it. A program is
+text, so that a repair is data: the number of a line, and what should stand there. The sandbox runs the repaired program
+as it runs any answer, and hands out predictions; what is right is known to the judge alone."""
 
 from __future__ import annotations
 
@@ -101,7 +99,7 @@ c_optimizer = T.optim.Adam(critic.parameters(), lr=0.08, betas=(0.5, 0.9))
 
 
 def train(real, noise):
-    """real: (32, 1), numbers to imitate; noise: (160, 32, 1). The critic answers 1 to what is real, and 0 to what is not."""
+    """real: (32, 1), numbers to imitate; noise: (160, 32, 1). The critic answers 1 to real ones, 0 to the others."""
     losses = []
     for z in noise:
         fake = generator(z).detach()
@@ -217,7 +215,10 @@ class Project:
         return "\n".join(f"{n:3}  {line}" for n, line in enumerate(self.source.splitlines(), start=1))
 
     def _repr_html_(self) -> str:
-        style = "margin:0;padding:6px 10px;line-height:1.35;white-space:pre-wrap;color:var(--jp-content-font-color1,inherit);background:none"
+        style = (
+            "margin:0;padding:6px 10px;line-height:1.35;white-space:pre-wrap;"
+            "color:var(--jp-content-font-color1,inherit);background:none"
+        )
         rows = "".join(
             f'<span style="opacity:.6;user-select:none">{n:3}  </span>{html.escape(line)}\n'
             for n, line in enumerate(self.source.splitlines(), start=1)
@@ -259,7 +260,7 @@ class Project:
         return "\n".join(lines) + "\n"
 
     def run(self, T: Any, repair: Mapping[int, str] | str | None = None) -> SimpleNamespace:
-        """The names of the program on the engine `T`, repaired or as it is; `models` has its networks, for `viz.watch`."""
+        """The program's names on the engine `T`, repaired or as it is; `models` has its networks, for `viz.watch`."""
         names: dict[str, Any] = {"T": T, "__name__": self.name}
         source = repair if isinstance(repair, str) else self.repaired(repair)
         exec(compile(source, f"<answer: {self.name}>", "exec", dont_inherit=True), names)
@@ -299,7 +300,7 @@ def _predicted(T: Any, name: str, source: str, seed: int) -> list[Any]:
 
 
 def _quality(name: str, seen: list[np.ndarray], seed: int) -> float:
-    """How good predictions are, up to 1: the share of right ones, of the variance that comes back, of the way to the right mean."""
+    """How good predictions are, up to 1: the share that is right, of the variance found, or of the way to the mean."""
     right = projects[name].truth(seed)
     if name == "classifier":
         return float((right == (seen[0].reshape(len(right), -1)[:, 0] > 0.5)).mean())

@@ -10,12 +10,10 @@ from typing import Any
 
 
 def as_last_written(answer: object) -> object:
-    """`answer`; but if the last cell that defines it is not valid Python, a function that raises that cell's SyntaxError.
-
-    A cell with a SyntaxError defines nothing, so its name still refers to the function from an earlier run. A check would then
-    be about an answer that its student no longer sees.
-    """
-    # Only functions and classes are asked for their names, bypassing a metaclass: any other object may answer anything, or kill the kernel.
+    """`answer`; but if its last cell is not valid Python, a function that raises that cell's SyntaxError. A cell with a
+    SyntaxError defines nothing, so its name still refers to the function from an earlier run. A check would then be
+    about an answer that its student no longer sees."""
+    # Only functions and classes are asked for their names, bypassing a metaclass: others may answer anything, or crash.
     if type(answer) is FunctionType:  # isinstance would ask the object
         error = _error_of_last_cell(answer.__name__)
     elif issubclass(type(answer), type):

@@ -17,7 +17,7 @@ from .trees import leaves as leaves_of
 
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]
 
-# --- one level of differentiation ------------------------------------------------------------------------------------------
+# --- one level of differentiation -------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def _settled(tree: Any, keep: bool) -> Any:
 
 
 def _parts(args: tuple[Any, ...], argnums: int | tuple[int, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """The arguments to differentiate with respect to, as fresh tensors; and all arguments, with these in their places."""
+    """The arguments to differentiate with respect to, as fresh tensors; and all arguments, with these among them."""
     numbers = (argnums,) if isinstance(argnums, int) else argnums
     if not isinstance(numbers, tuple):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
@@ -78,7 +78,8 @@ def _split(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
         return result, None
     if not (isinstance(result, tuple) and len(result) == 2):
         raise RuntimeError(
-            f"{name}(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True, got {type(result)}"
+            f"{name}(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True, got "
+            f"{type(result)}"
         )
     return result
 
@@ -93,7 +94,7 @@ def _derived(outputs: list[Any], wanted: list[Tensor], vectors: list[Any] | None
     return [F["zeros_like"](t) if g is None else g for g, t in zip(found, wanted, strict=True)]
 
 
-# --- transforms --------------------------------------------------------------------------------------------------------------
+# --- transforms -------------------------------------------------------------------------------------------------------
 
 
 def grad_and_value(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Function:
@@ -184,8 +185,8 @@ def jvp(func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, 
     """
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
         raise RuntimeError(
-            "jvp(f, primals, tangents): Expected primals to be a tuple, and tangents too. E.g. it should be valid to call "
-            "f(*primals)."
+            "jvp(f, primals, tangents): Expected primals to be a tuple, and tangents too. E.g. it should be valid to "
+            "call f(*primals)."
         )
     outer = is_grad_enabled()
     with _recording():
@@ -195,15 +196,16 @@ def jvp(func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, 
         _check_outputs(outs, "jvp(f, primals, tangents): expected f(*args)")
         if len(leaves) != len(along):
             raise RuntimeError(
-                "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, if "
-                f"primals is a tuple of 3 tensors, tangents also must be. Got {len(leaves)} and {len(along)} tensors."
+                "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For "
+                f"example, if primals is a tuple of 3 tensors, tangents also must be. Got {len(leaves)} and "
+                f"{len(along)} tensors."
             )
         keep = outer and (_reaches_beyond(outs, leaves) or any(t.requires_grad for t in along))
         for t, tangent in zip(leaves, along, strict=True):
             if t.shape != tangent.shape:
                 raise RuntimeError(
-                    "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-                    f"supported. Tensor is of size {list(t.shape)} while the given forward gradient is of size "
+                    "Trying to set a forward gradient that has a different size than that of the original Tensor, this "
+                    f"is not supported. Tensor is of size {list(t.shape)} while the given forward gradient is of size "
                     f"{list(tangent.shape)}."
                 )
         moved = filled(output, _pushed(outs, leaves, along, keep))
@@ -223,7 +225,7 @@ def _pushed(outs: list[Any], leaves: list[Tensor], along: list[Any], keep: bool)
     return _derived(back, vectors, along, keep)
 
 
-# --- Jacobians and Hessians ------------------------------------------------------------------------------------------------
+# --- Jacobians and Hessians -------------------------------------------------------------------------------------------
 
 
 def jacrev(

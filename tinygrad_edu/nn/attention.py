@@ -194,7 +194,7 @@ class MultiheadAttention(Module):
         return [parts[i] for i in range(n)]
 
     def _mask(self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor) -> Tensor | None:
-        """The mask to add to the scores, (1 or N·heads, L, S): -inf where a query must not attend (where a boolean mask is True)."""
+        """The mask to add to the scores, (1 or N·heads, L, S): -inf where a bool mask keeps a query out (True)."""
         total = additive(attn_mask, query)
         if total is not None and total.ndim == 2:
             total = total.unsqueeze(0)

@@ -19,10 +19,10 @@ class BackwardWatcher:
 
     def __init__(self, module: Any, before: list[Any], after: list[Any]) -> None:
         self.module = module
-        # The hooks for the outputs' gradients and for the inputs'. They are looked up when needed, as some may be removed.
+        # The hooks for the outputs' gradients and the inputs', looked up when needed, since some may be removed.
         self.before, self.after = before, after
-        # None: no gradient has arrived at the outputs. A gradient that reaches the inputs then bypassed the module, as in a
-        # second backward, and the hooks ignore it.
+        # None: no gradient has arrived at the outputs. A gradient that reaches the inputs then bypassed the module, as
+        # in a second backward, and the hooks ignore it.
         self.grad_output: Gradients | None = None
 
     def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -85,9 +85,9 @@ def _replaced(answer: Any, grads: Gradients, complaint: str) -> Gradients:
 
 
 def _watched(values: tuple[Any, ...], ready: Callable[[Gradients], Gradients], zeros: bool) -> tuple[Any, ...]:
-    """Pass the tensors in `values` through a node that reports their gradients to `ready`: one per value, None for a value that
-    is not a tensor, and zeros or None where no gradient arrives. Returns `values` unchanged if no gradient is expected.
-    """
+    """Pass the tensors in `values` through a node that reports their gradients to `ready`: one per value, None for a
+    value that is not a tensor, and zeros or None where no gradient arrives. Returns `values` unchanged if no gradient
+    is expected."""
     places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
     if not any(values[i].requires_grad for i in places):
         return values

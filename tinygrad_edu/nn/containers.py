@@ -1,4 +1,4 @@
-"""Modules that hold modules or parameters: `Sequential`, `ModuleList`, `ModuleDict`, `ParameterList`, `ParameterDict`."""
+"""Modules of modules or parameters: `Sequential`, `ModuleList`, `ModuleDict`, `ParameterList`, `ParameterDict`."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class ModuleDict(Module, MutableMapping):
 
 
 class ParameterDict(ModuleDict):
-    """A dictionary of parameters, which `parameters()` finds. Tensors become parameters; other values stay what they are.
+    """A dictionary of parameters, which `parameters()` finds. Tensors become parameters; other values stay.
 
     >>> weights = T.nn.ParameterDict({"left": T.zeros(2), "right": T.zeros(3)})
     >>> [name for name, _ in weights.named_parameters()]

@@ -16,7 +16,7 @@ __all__ = ["Embedding"]
 
 
 class Embedding(Module):
-    """A lookup table with a row of `weight` (num_embeddings, embedding_dim) per class: indices (…) to (…, embedding_dim).
+    """A lookup table, `weight` (num_embeddings, embedding_dim), a row per class: indices (…) to (…, embedding_dim).
 
     >>> table = T.nn.Embedding(num_embeddings=10, embedding_dim=4)
     >>> table(T.tensor([[1, 2, 1]])).shape

@@ -49,8 +49,8 @@ def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
                     call(key, hook)
                 except Exception as error:
                     warnings.warn(
-                        "module forward hook with ``always_call=True`` raised an exception that was silenced as another error "
-                        f"was raised in forward: {error}",
+                        "module forward hook with ``always_call=True`` raised an exception that was silenced as "
+                        f"another error was raised in forward: {error}",
                         stacklevel=2,
                     )
         raise
@@ -85,7 +85,7 @@ def add_module_hook(hooks: Any, hook: Callable[..., Any], prepend: bool = False,
 def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Call `hook(module, args, output)` after the forward of every module. Its result, if not None, replaces the output.
+    """Call `hook(module, args, output)` after every module's forward. Its result, if not None, replaces the output.
 
     >>> from tinygrad_edu.nn.hooks import register_module_forward_hook
     >>> with register_module_forward_hook(lambda module, args, output: print(type(module).__name__)):

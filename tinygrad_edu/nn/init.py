@@ -102,7 +102,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform over ±gain·√(6/(fan_in + fan_out)). Preserves the standard deviation in both passes (Glorot and Bengio 2010).
+    """Uniform over ±gain·√(6/(fan_in + fan_out)). Keeps the deviation in both passes (Glorot and Bengio 2010).
 
     >>> _ = T.manual_seed(0)
     >>> T.nn.init.xavier_uniform_(T.empty(50, 100)).abs().max() <= (6 / 150) ** 0.5

@@ -33,7 +33,7 @@ def add_parameters(module: Module, device: Any, dtype: Any, **sizes: Any) -> Non
 
 
 class Linear(Module):
-    """A linear layer, x·weightᵀ + bias: from (…, in_features) to (…, out_features). `weight` is (out_features, in_features).
+    """A linear layer, x·weightᵀ + bias: (…, in_features) to (…, out_features). `weight` is (out_features, in_features).
 
     >>> layer = T.nn.Linear(3, 2)
     >>> layer(T.zeros(5, 3)).shape

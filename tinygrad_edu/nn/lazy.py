@@ -35,8 +35,8 @@ class UninitializedParameter(Parameter):
     def __getattribute__(self, name: str) -> Any:
         if name in _OF_NUMBERS:
             raise ValueError(
-                f"Attempted to use an uninitialized parameter in {name}(). Call the module on an input first: that determines "
-                "the size, and draws the numbers."
+                f"Attempted to use an uninitialized parameter in {name}(). Call the module on an input first: that "
+                "determines the size, and draws the numbers."
             )
         return super().__getattribute__(name)
 
@@ -62,10 +62,8 @@ class UninitializedParameter(Parameter):
 
 
 class _Lazy(Module):
-    """The first call determines the input's size, and the layer becomes an ordinary one.
-
-    Its parameters are then drawn, unless `load_state_dict` has given them their sizes and values.
-    """
+    """The first call determines the input's size, and the layer becomes an ordinary one. Its parameters are then drawn,
+    unless `load_state_dict` has given them their sizes and values."""
 
     _becomes: Any
     _size = ""  # the attribute that is inferred

@@ -124,7 +124,8 @@ class Module:
             self._check_name("parameter", name)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{type(param).__name__}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+                f"cannot assign '{type(param).__name__}' object to parameter '{name}' (torch.nn.Parameter or None "
+                "required)"
             )
         if param is not None and param.grad_fn is not None:
             raise ValueError(
@@ -183,7 +184,7 @@ class Module:
         return add_module_hook(self._forward_pre_hooks, hook, prepend, with_kwargs=with_kwargs)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """The older form of `register_full_backward_hook`: it sees the gradients of the last node that forward created alone."""
+        """The older `register_full_backward_hook`: it sees only the gradients of the last node that forward created."""
 
         def attach(module: Module, args: Any, result: Any) -> None:
             while not isinstance(result, Tensor):
@@ -331,7 +332,7 @@ class Module:
                 yield name, b
 
     def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> IncompatibleKeys:
-        """Copy values into the parameters and buffers by path. Values may be Tensors, arrays, or another engine's tensors.
+        """Copy values into the parameters and buffers by path. They may be Tensors, arrays, another engine's tensors.
 
         Raises:
             RuntimeError: a shape differs, or (if `strict`) a key is missing or unexpected.
@@ -376,7 +377,7 @@ class Module:
         return self
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Module:
-        """Replace each parameter, gradient and buffer by the result of `fn`; subclasses extend it to their other tensors."""
+        """Replace each parameter, gradient and buffer by the result of `fn`; subclasses add their other tensors."""
         for module in self.children() if recurse else ():
             module._apply(fn)
         for p in self._parameters.values():

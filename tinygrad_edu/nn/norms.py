@@ -28,7 +28,7 @@ __all__ = [
 
 
 def _add_affine(module: Module, size: Any, affine: bool, bias: bool | None, device: Any, dtype: Any) -> None:
-    """Add a weight of ones and a bias of zeros per channel, where requested; no bias, not even None, for `bias=None`."""
+    """Add a weight of ones and a bias of zeros per channel, as requested; no bias, not even None, for `bias=None`."""
     sizes = {"weight": size if affine else None, "bias": size if affine and bias else None}
     if bias is None:
         del sizes["bias"]
@@ -142,10 +142,10 @@ class _InstanceNorm(_NormBase):
     def __init__(
         self,
         num_features: int,
-        eps=1e-5,
-        momentum=0.1,
-        affine=False,
-        track_running_stats=False,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
         *args: Any,
         **kwargs: Any,
     ) -> None:
@@ -234,7 +234,12 @@ class RMSNorm(_LastDims):
     """
 
     def __init__(
-        self, normalized_shape, eps: float | None = None, elementwise_affine: bool = True, device=None, dtype=None
+        self,
+        normalized_shape: Any,
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__(normalized_shape, eps, elementwise_affine, None, device, dtype)
 
@@ -274,4 +279,5 @@ class GroupNorm(Module):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
+        has_bias = self.bias is not None
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={has_bias}"

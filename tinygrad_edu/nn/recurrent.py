@@ -108,8 +108,8 @@ class RNNBase(Module):
             )
         if dropout and num_layers == 1:
             warnings.warn(
-                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
-                f"greater than 1, but got dropout={dropout} and num_layers={num_layers}",
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
+                f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
                 stacklevel=2,
             )
         self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
@@ -173,7 +173,7 @@ class RNNBase(Module):
         return sequence, tuple(last) if self.mode == "LSTM" else last[0]
 
     def _of_packed(self, packed: PackedSequence, hx: Any) -> Any:
-        """Run a packed sequence as a padded one whose sequences end at their lengths. States are in the order of the batch."""
+        """Run a packed sequence as a padded one whose sequences end at their lengths. States are in batch order."""
         self._check(packed.data)
         order, back = packed.sorted_indices, packed.unsorted_indices
         sequence, lengths = pad_packed_sequence(packed._replace(sorted_indices=None, unsorted_indices=None))
@@ -187,9 +187,8 @@ class RNNBase(Module):
         return packed._replace(data=data), tuple(last) if self.mode == "LSTM" else last[0]
 
     def _layers(self, sequence: Tensor, states: list[Any], lengths: Any) -> tuple[Tensor, list[Tensor]]:
-        """Run all layers on sequences (L, N, features); `lengths` is not None if they differ. Returns the last layer's outputs
-        (L, N, H) and the last states of all layers (layers, N, H).
-        """
+        """Run all layers on sequences (L, N, features); `lengths` is not None if they differ. Returns the last layer's
+        outputs (L, N, H) and the last states of all layers (layers, N, H)."""
         finals: list[list[Tensor]] = [[] for _ in states]
         for layer in range(self.num_layers):
             outputs = []
@@ -211,8 +210,8 @@ class RNNBase(Module):
             )
         if input.dtype != self.weight_ih_l0.dtype:
             raise ValueError(
-                f"RNN input dtype ({input.dtype}) does not match weight dtype ({self.weight_ih_l0.dtype}). Convert input: "
-                f"input.to({self.weight_ih_l0.dtype}), or convert model: model.to({input.dtype})"
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({self.weight_ih_l0.dtype}). Convert "
+                f"input: input.to({self.weight_ih_l0.dtype}), or convert model: model.to({input.dtype})"
             )
 
     def _initial(self, hx: Any, sequence: Tensor, batched: bool) -> list[Any]:
@@ -279,7 +278,7 @@ def _dropped(sequence: Tensor, p: float, lengths: Any) -> Tensor:
 
 
 class RNN(RNNBase):
-    """A recurrent layer, h = tanh(W_ih·x + b_ih + W_hh·h + b_hh) at each step of sequences (L, N, input_size) or packed ones.
+    """A recurrent layer: at each step of sequences (L, N, input_size), h = tanh(W_ih·x + b_ih + W_hh·h + b_hh).
 
     Returns the outputs (L, N, directions·hidden_size) and the last states (num_layers·directions, N, hidden_size).
 
@@ -289,7 +288,13 @@ class RNN(RNNBase):
     """
 
     def __init__(
-        self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", *args, **kwargs
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        *args: Any,
+        **kwargs: Any,
     ) -> None:
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
@@ -298,7 +303,7 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """A long short-term memory: an RNN with a cell state, and gates to write, forget and read. Returns (outputs, (h, c)).
+    """A long short-term memory: an RNN whose cell state has gates to write, forget, read. Returns (outputs, (h, c)).
 
     >>> out, (hidden, cell) = T.nn.LSTM(input_size=3, hidden_size=5, batch_first=True)(T.randn(2, 7, 3))
     >>> out.shape, hidden.shape, cell.shape
@@ -373,8 +378,8 @@ class RNNCellBase(Module):
             # A batch of 1 would be broadcast: each sample would continue from the same state.
             if state.ndim == 1 or x.shape[0] != state.shape[0]:
                 raise RuntimeError(
-                    f"Input batch size {x.shape[0]} doesn't match hidden{i} batch size {state.shape[0]}: each sample has a "
-                    "state of its own."
+                    f"Input batch size {x.shape[0]} doesn't match hidden{i} batch size {state.shape[0]}: each sample "
+                    "has a state of its own."
                 )
             if state.shape[1] != self.hidden_size:
                 raise RuntimeError(

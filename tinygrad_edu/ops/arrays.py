@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -14,23 +15,23 @@ from ..array.promotion import ones
 _BLOCK = 32_768
 
 
-def row_major(array):
+def row_major(array: Any) -> Any:
     """`array` in row-major order, as PyTorch's kernels give their results: `stride()` and `view` depend on it."""
     return np.asarray(array, order="C")
 
 
-def as_index(found):
+def as_index(found: Any) -> Any:
     """Positions or counts as int64, PyTorch's type for them: NumPy's own has 32 bits in a browser."""
     return np.asarray(found, np.int64)
 
 
-def bincount(numbers, weights=None, minlength=0):
+def bincount(numbers: Any, weights: Any = None, minlength: int = 0) -> Any:
     """np.bincount, which takes no int64 where NumPy's own index has 32 bits."""
     return np.bincount(numbers.astype(np.intp, copy=False), weights, minlength)
 
 
-def in_order(result, operands):
-    """`result` of an elementwise op, in memory as its first operand lies there: what comes from `x.T` is transposed too."""
+def in_order(result: Any, operands: Any) -> Any:
+    """`result` of an elementwise op, in its first operand's memory order: what comes from `x.T` is transposed, too."""
     if result.ndim < 2:
         return result
     whole = [a for a in operands if getattr(a, "shape", None) == result.shape]
@@ -39,12 +40,12 @@ def in_order(result, operands):
         return np.asarray(result, order="C")
     # Expanded dimensions stay where they are.
     moving = iter(sorted(np.flatnonzero(first.strides), key=lambda axis: -first.strides[axis]))
-    axes = [next(moving) if step else axis for axis, step in enumerate(first.strides)]
+    axes: list[Any] = [next(moving) if step else axis for axis, step in enumerate(first.strides)]
     return np.asarray(result.transpose(axes), order="C").transpose(np.argsort(axes))
 
 
-def choose(condition, a, b):
-    """np.where(condition, a, b), computed on bits. Where the mask has no predictable pattern it takes a third of the time."""
+def choose(condition: Any, a: Any, b: Any) -> Any:
+    """np.where(condition, a, b), computed on bits: a third of the time if the mask has no predictable pattern."""
     kind = np.result_type(a, b)
     if kind.kind != "f" or np.size(condition) < 4096:
         return np.where(condition, a, b)
@@ -56,10 +57,8 @@ def choose(condition, a, b):
 
 
 def in_blocks(formula: Callable) -> Callable:
-    """Compute an elementwise formula block by block, for large arrays.
-
-    Intermediate results then stay in the processor's cache. The arrays are passed by position.
-    """
+    """Compute an elementwise formula block by block, for large arrays. Intermediate results then stay in the
+    processor's cache. The arrays are passed by position."""
 
     @functools.wraps(formula)
     def compute(*values, **settings):
@@ -76,15 +75,13 @@ def in_blocks(formula: Callable) -> Callable:
     return compute
 
 
-def are_small(scores):
-    """True if the exponentials of the scores can be summed directly, without overflow or underflow.
-
-    Otherwise the largest score has to be subtracted first.
-    """
+def are_small(scores: Any) -> Any:
+    """True if the exponentials of the scores can be summed directly, without overflow or underflow. Otherwise the
+    largest score has to be subtracted first."""
     return scores.size > 0 and scores.dtype.char in "fd" and scores.min() > -60 and scores.max() < 60
 
 
-def largest(array, axis):
+def largest(array: Any, axis: Any) -> Any:
     """The largest element along `axis`, which is kept with size 1; nan if there is a nan."""
     n = array.shape[axis]
     if array.size < 1024 or axis % array.ndim < array.ndim - 1 or n > 64:
@@ -93,7 +90,7 @@ def largest(array, axis):
     return np.maximum.reduce(array.reshape(-1, n).T.copy(), axis=0).reshape(*array.shape[:-1], 1)
 
 
-def sum_kept(array, axis):
+def sum_kept(array: Any, axis: Any) -> Any:
     """The sum along `axis`, which is kept with size 1. See `sum_over` for how short rows are summed."""
     n = array.shape[axis]
     if array.size < 1024 or axis % array.ndim < array.ndim - 1 or array.dtype.char not in "fd" or not 0 < n < 512:
@@ -101,13 +98,13 @@ def sum_kept(array, axis):
     return (array.reshape(-1, n) @ ones(n, array.dtype)).reshape(*array.shape[:-1], 1)
 
 
-def copied(array, order="C"):
+def copied(array: Any, order: Any = "C") -> Any:
     """A copy to write into, in row-major order or ("K") as `array` lies in memory. A 0-d gradient may be a number."""
     return np.array(array, order="C" if 0 in getattr(array, "strides", ()) else order)
 
 
-def flat_places(index, dim, size):
-    """The position, in row-major order, of each element that `index` selects along `dim`; the other dimensions go in step."""
+def flat_places(index: Any, dim: Any, size: Any) -> Any:
+    """The row-major position of each element that `index` selects along `dim`; other dimensions go in step."""
     where = np.array(index, np.int64)
     inner = math.prod(size[dim + 1 :])
     where *= inner
@@ -118,11 +115,9 @@ def flat_places(index, dim, size):
     return where
 
 
-def add_slices(out, dim, index, values):
-    """Add `values` to the slices `index` of `out` along `dim`; values at repeated indices are summed.
-
-    With a single flat index NumPy adds many times faster than with one index per dimension.
-    """
+def add_slices(out: Any, dim: Any, index: Any, values: Any) -> None:
+    """Add `values` to the slices `index` of `out` along `dim`; values at repeated indices are summed. With a single
+    flat index NumPy adds many times faster than with one index per dimension."""
     outer, n, inner = math.prod(out.shape[:dim]), out.shape[dim], math.prod(out.shape[dim + 1 :])
     places = index.reshape(-1)
     if (outer, inner) != (1, 1):
@@ -131,12 +126,10 @@ def add_slices(out, dim, index, values):
     np.add.at(out.reshape(-1), places.reshape(-1), values.reshape(-1))
 
 
-def add_rows(size, index, values):
-    """Zeros (n, features) with the rows of `values` added at the rows given by `index`; repeated rows are summed.
-
-    For few rows it is a product with a matrix of ones and zeros: 128 rows of 32 take 6 us instead of 16. Infinite values do
-    not allow that: they would spread to every row, because 0·∞ is nan.
-    """
+def add_rows(size: Any, index: Any, values: Any) -> Any:
+    """Zeros (n, features) with the rows of `values` added at the rows given by `index`; repeated rows are summed. For
+    few rows it is a product with a matrix of ones and zeros: 128 rows of 32 take 6 us instead of 16. Infinite values do
+    not allow that: they would spread to every row, because 0·∞ is nan."""
     n, features = size
     where = index.reshape(-1)
     rows = values.reshape(-1, features)
@@ -147,7 +140,7 @@ def add_rows(size, index, values):
     return out
 
 
-def sum_at(size, indices, values):
+def sum_at(size: Any, indices: Any, values: Any) -> Any:
     """Zeros of shape `size` with `values` added at `indices`: arrays, masks and full slices."""
     out = np.zeros(size, values.dtype)
     # Replace a mask by the indices where it is True.

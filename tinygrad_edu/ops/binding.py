@@ -1,12 +1,11 @@
-"""How the function of an op becomes public: `public` above it puts it into the tables of functions; `method`, `in_place`,
-`both_forms` and `operator` make of it what a class below it gives to Tensor.
-"""
+"""How the function of an op becomes public: `public` above it puts it into the tables of functions; `method`,
+`in_place`, `both_forms` and `operator` make of it what a class below it gives to Tensor."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,11 @@ from ..overrides import dispatch, overridable, refuse_switches
 from .creation.factories import write_out
 from .operands import refuse_write
 
-__all__ = ["BOTH", "NN", "both_forms", "functions", "in_place", "linalg_functions", "method", "nn_functions"]
-__all__ += ["operator", "public"]
+__all__ = ["BOTH", "NN", "Dims", "Sizes", "both_forms", "functions", "in_place", "linalg_functions", "method"]
+__all__ += ["nn_functions", "operator", "public"]
+
+Dims = int | Sequence[int] | None  # None: all of them
+Sizes = int | Sequence[int]  # one for each dimension, or one for all
 
 # The public functions by name: the contents of `tinygrad_edu`, `tinygrad_edu.linalg` and `tinygrad_edu.nn.functional`.
 functions: dict[str, Callable[..., Any]] = {}
@@ -75,7 +77,7 @@ def method(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def in_place(function: Callable[..., Any], op: Any) -> Callable[..., Any]:
-    """The form with an underscore, which writes the result into its first tensor: by an Op, or by a function that does the same."""
+    """The form with an underscore, which writes into its first tensor: by an Op, or a function that does the same."""
     name = f"{function.__name__.lstrip('_')}_"
     write = op if inspect.isfunction(op) else _writer(function, op)
     call = overridable(_allowed(write), name)
@@ -100,9 +102,8 @@ def operator(function: Callable[..., Any], *, name: str | None = None) -> Callab
 
 
 def _allowed(write: Callable[..., Any]) -> Callable[..., Any]:
-    """An in-place form that, where it fails, first says what autograd has against the write: PyTorch asks this before it
-    looks at shapes and types.
-    """
+    """An in-place form that, where it fails, first says what autograd has against the write: PyTorch asks this before
+    it looks at shapes and types."""
 
     @functools.wraps(write)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -135,7 +136,7 @@ def _unusual_operands(function: Callable[..., Any], call: Callable[..., Any], se
 
 
 def _as_numpy_has_them(self: Tensor, other: np.ndarray) -> tuple[Tensor, Tensor]:
-    """A tensor and an array in NumPy's common dtype, as in PyTorch, where NumPy computes them: float64 for float32 and a 0-d float64."""
+    """A tensor and an array in NumPy's common dtype, if PyTorch uses it, too: float64 for float32 and 0-d float64."""
     kind = np.result_type(self.value.dtype, dtypes.of_outside(other.dtype))
     if kind == self.value.dtype == other.dtype:
         return self, wrap(other)
@@ -144,7 +145,7 @@ def _as_numpy_has_them(self: Tensor, other: np.ndarray) -> tuple[Tensor, Tensor]
 
 
 def _checked(function: Callable[..., Any], name: str, number_first: bool = False) -> Callable[..., Any]:
-    """Check that a user's call has a Tensor among its arguments: the functions of `ops` also accept arrays, for the rules."""
+    """Check that a user's call has a Tensor among its arguments: for the rules, functions of `ops` take arrays."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -202,9 +203,8 @@ def _invalid(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], function:
 def _arranged(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Translate other argument names: NumPy's names for `dim` and `keepdim`, which PyTorch accepts too, and that of `*dims` or
-    `*size`.
-    """
+    """Translate other argument names: NumPy's names for `dim` and `keepdim`, which PyTorch accepts too, and that of
+    `*dims` or `*size`."""
     code = inspect.unwrap(function).__code__
     rest = code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if code.co_flags & inspect.CO_VARARGS else None
     if rest in kwargs:

@@ -66,7 +66,6 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
 
 
 def _computed(op: Any, inputs: tuple, settings: dict[str, Any]) -> np.ndarray:
-    """The array that is to be written."""
     arrays: list[Any] = [x._data if isinstance(x, Tensor) else x for x in inputs]
     arrays, given = adapted(op, arrays, settings, False)
     try:

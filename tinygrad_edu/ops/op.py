@@ -8,16 +8,16 @@ An op is one short class, in the order of the mathematics:
         def grad_self(grad, self, other): return grad * sigmoid(self - other)
         def grad_other(grad, self, other): return grad * sigmoid(other - self)
 
-The functions in the body are static: `self` is the op's first tensor, as in PyTorch's own signatures. `forward` computes on
-arrays; its positional arguments are tensors or numbers, its keyword arguments are settings. `grad_<input>` is the rule for
-one input. The names of its arguments say what the node saves for it: an input, `result`, a setting, or `<input>_sym_sizes`,
-the input's shape. Only what the needed rules ask for is saved, and only the needed rules run. Several inputs can share one
-rule, `gradients(grad, needs_input_grad, …)`.
+The functions in the body are static: `self` is the op's first tensor, as in PyTorch's own signatures. `forward`
+computes on arrays; its positional arguments are tensors or numbers, its keyword arguments are settings. `grad_<input>`
+is the rule for one input. The names of its arguments say what the node saves for it: an input, `result`, a setting, or
+`<input>_sym_sizes`, the input's shape. Only what the needed rules ask for is saved, and only the needed rules run.
+Several inputs can share one rule, `gradients(grad, needs_input_grad, …)`.
 
 A mask or an index is a setting listed in `without_gradient`. If it is a Tensor, it is saved as one, with its version.
 
-The rules are written once and used twice. In the plain pass they receive arrays; under `create_graph` they receive Tensors,
-which record the ops of the rule. So a rule uses only operators and the functions of `ops`, which accept both.
+The rules are written once and used twice. In the plain pass they receive arrays; under `create_graph` they receive
+Tensors, which record the ops of the rule. So a rule uses only operators and the functions of `ops`, which accept both.
 
 Rules ignore broadcasting: the engine sums a gradient that has the broadcast shape.
 """
@@ -49,7 +49,7 @@ class Plan(core.Plan):
 
 
 class Op(core.Op):
-    """A built-in op whose `forward` gets arrays. To the core's it adds several outputs, any number of inputs, and joint rules."""
+    """A built-in op whose `forward` gets arrays. Adds several outputs, any number of inputs, and joint rules."""
 
     on_arrays = True
     results: tuple[str, ...] = ()  # the names of several outputs, where rules know them by other names than result0, …
@@ -143,7 +143,7 @@ def several(op: Any, inputs: Any, settings: dict[str, Any], result: tuple[Any, .
 
 
 class ElementwiseOp(Op):
-    """An op that computes each number from the numbers at its place: forward mode goes through the rules of the gradients."""
+    """An op that computes each number from those at its place. Forward mode goes through the gradients' rules."""
 
     jvp = elementwise
 

@@ -1,4 +1,4 @@
-"""The arrays that an op computes on: take them out of the tensors, promote them, and refuse misfits in PyTorch's words."""
+"""The arrays that an op computes on: taken out of tensors, promoted; misfits are refused in PyTorch's words."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def adapted(op: Any, values: list[Any], settings: dict[str, Any], are_alike: boo
 
 
 def cannot_compute(op: Any, arrays: Sequence[Any], error: Exception) -> Exception:
-    """What PyTorch raises where NumPy refuses to compute: the sizes that do not fit, the dimension that is not there."""
+    """What PyTorch raises where NumPy refuses to compute: sizes that do not fit, a dimension that is not there."""
     shapes = [np.shape(a) for a in arrays]
     if op.promotes:
         refuse_mismatch(shapes)
@@ -66,8 +66,8 @@ def as_arrays(op: Any, settings: dict[str, Any]) -> dict[str, Any]:
             if value.requires_grad and thread.state.recording:
                 function = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", re.sub(r"Backward\d$", "", op._name)).lower()
                 raise RuntimeError(
-                    f"The function {function!r} is not differentiable with respect to argument {name!r}. This input cannot "
-                    f"have requires_grad True. Use {name}.detach()."
+                    f"The function {function!r} is not differentiable with respect to argument {name!r}. This input "
+                    f"cannot have requires_grad True. Use {name}.detach()."
                 )
             given[name] = value._data
         elif type(value) is tuple:

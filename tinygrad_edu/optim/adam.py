@@ -14,7 +14,7 @@ __all__ = ["Adam"]
 
 
 class Adam(Optimizer):
-    """Divides a running mean of the gradients by the root of a running mean of their squares: steps have about the size of lr.
+    """Divides a running mean of the gradients by the root of that of their squares: steps have about the size of lr.
 
     >>> w = T.tensor([1.0], requires_grad=True)
     >>> optimizer = T.optim.Adam([w], lr=0.1)

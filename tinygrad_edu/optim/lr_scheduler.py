@@ -28,7 +28,7 @@ __all__ = [
 
 
 class LRScheduler:
-    """The base class. Subclasses define `get_lr()`, which returns the rate of each group for the epoch `self.last_epoch`.
+    """The base class. Subclasses define `get_lr()`, which returns each group's rate for the epoch `self.last_epoch`.
 
     `self.base_lrs` holds the initial rates of the groups.
 
@@ -51,8 +51,8 @@ class LRScheduler:
                 group.setdefault("initial_lr", _own(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
-                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch >= 0. "
-                    "Load the optimizer's state first."
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch "
+                    ">= 0. Load the optimizer's state first."
                 )
         self.base_lrs = [_own(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
@@ -76,8 +76,8 @@ class LRScheduler:
         """Advance by one epoch. Call it after the optimizer's own step."""
         if self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order: otherwise the "
-                "first value of the learning rate schedule is skipped.",
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order: "
+                "otherwise the first value of the learning rate schedule is skipped.",
                 stacklevel=2,
             )
         self._step_count += 1
@@ -274,7 +274,7 @@ class ExponentialLR(_ByFactors):
 
 
 class LinearLR(_ByFactors):
-    """Multiplies the initial rates by a factor that changes linearly from `start_factor` to `end_factor` in `total_iters` epochs."""
+    """Multiplies the first rates by a factor from `start_factor` to `end_factor`, linearly in `total_iters` epochs."""
 
     def __init__(
         self,
@@ -360,9 +360,9 @@ class SequentialLR(LRScheduler):
     ) -> None:
         if len(schedulers) < 1 or len(milestones) != len(schedulers) - 1:
             raise ValueError(
-                "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone "
-                f"points, but got number of schedulers {len(schedulers)} and the number of milestones to be equal to "
-                f"{len(milestones)}"
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
+                f"equal to {len(milestones)}"
             )
         if any(scheduler.optimizer is not optimizer for scheduler in schedulers):
             raise ValueError("SequentialLR expects all schedulers to belong to the same optimizer.")

@@ -43,7 +43,6 @@ def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
 
 
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
-    """`step` with the hooks before and after it."""
 
     @functools.wraps(step)
     def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -89,7 +88,7 @@ class Optimizer:
 
     # A scheduler reads this before its own first step.
     _opt_called = False
-    # True if `_update` treats each element separately, and its state holds only the step count and arrays shaped like p.
+    # True if `_update` treats each element separately, and its state holds only the step and arrays shaped like p.
     _elementwise = False
 
     def __init_subclass__(cls, **settings: Any) -> None:
@@ -121,8 +120,8 @@ class Optimizer:
         given = param_group["params"]
         if isinstance(given, set):
             raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
-                "change between runs. Please use a list instead."
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
+                "will change between runs. Please use a list instead."
             )
         params = [given] if isinstance(given, Tensor) else list(given)
         group = {**param_group, "params": params}
@@ -173,7 +172,7 @@ class Optimizer:
         return loss
 
     def _as_one(self, number: int, params: list[Tensor]) -> Together | None:
-        """The parameters of a group, updated as one array. This requires that they are the same as in the previous step."""
+        """The parameters of a group, updated as one array. They must be the same as in the previous step."""
         known = self.__dict__.setdefault("_together", {})
         kept = all(p in self.state for p in params)  # a program may have cleared it
         states = [self.state[p] for p in params]
@@ -270,7 +269,7 @@ def zeros_like(p: np.ndarray) -> Tensor:
 
 
 def number(value: float) -> Tensor:
-    """A number in a parameter's state, in the form in which PyTorch stores it: float64 only where that is the default."""
+    """A number of a parameter's state, in the form in which PyTorch stores it: float64 only if that is the default."""
     return wrap(np.asarray(value, np.float64 if get_default_dtype() is float64 else np.float32))
 
 
@@ -285,11 +284,11 @@ def counted(state: dict[str, Any]) -> float:
 
 
 def averaged(mean: np.ndarray, grad: np.ndarray, weight: float) -> None:
-    """Move a running mean towards a gradient, in place; an error if the parameters changed their dtype since the first step."""
+    """Move a running mean towards a gradient, in place; an error if their dtype changed since the first step."""
     if mean.dtype != grad.dtype and mean.dtype.kind == grad.dtype.kind == "f":
         raise RuntimeError(
-            f"expected dtype {mean.dtype} for `end` but got dtype {grad.dtype}: the state is of the dtype that the parameters had. "
-            "Convert the model before its first step, or make a new optimizer."
+            f"expected dtype {mean.dtype} for `end` but got dtype {grad.dtype}: the state is of the dtype that the "
+            "parameters had. Convert the model before its first step, or make a new optimizer."
         )
     mean += (grad - mean) * weight
 

@@ -13,9 +13,10 @@ from typing import Any
 LONGEST = 3600.0  # seconds
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _REFUSED = (
-    "subprocess.", "socket.connect", "socket.bind", "socket.send", "socket.getaddrinfo", "shutil.", "pty.", "webbrowser.",
-    "sqlite3.", "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown",
-    "os.system", "os.fork", "os.exec", "os.posix_spawn", "os.spawn", "os.kill", "_posixsubprocess",
+    "subprocess.", "socket.connect", "socket.bind", "socket.send", "socket.getaddrinfo", "shutil.", "pty.",
+    "webbrowser.", "sqlite3.", "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate",
+    "os.chmod", "os.chown", "os.system", "os.fork", "os.exec", "os.posix_spawn", "os.spawn", "os.kill",
+    "_posixsubprocess",
 )  # fmt: skip
 
 
@@ -24,7 +25,7 @@ class Outside(BaseException):
 
 
 class Fork:
-    """A fork of this process, and a pipe to it. It runs a function with the other end, and nothing else of this process."""
+    """A fork of this process, and a pipe to it. It runs a function with the other end, and nothing else."""
 
     def __init__(self, run: Callable[[Any], None]) -> None:
         from multiprocessing.connection import Pipe  # a page that runs Python has neither this nor forks
@@ -59,9 +60,7 @@ class Fork:
 
 def shut_in(keep: int) -> None:
     """Take away what leads outside, but for the descriptor `keep`. It cannot be undone, so only a fork does this.
-
-    Opening a file for writing, a connection or a process raises `Outside`; on Linux the kernel refuses them as well.
-    """
+    Opening a file for writing, a connection or a process raises `Outside`; on Linux the kernel refuses them as well."""
     from . import landlock  # a page that runs Python does not bring this
 
     nothing = os.open(os.devnull, os.O_RDWR)

@@ -1,8 +1,6 @@
-"""The inside of the sandbox: a process that loads everything once, forks a parent for each sandbox, and that one a child for every answer.
-
-A parent sees no answer and no result: it receives two file descriptors, passes them to the child, and afterwards ends
-whatever the child left behind. So nothing of one student is in memory when the next one's code runs.
-"""
+"""The inside: a process loads everything once, and forks a parent for each sandbox, which forks one for each answer. A
+parent sees no answer and no result: it receives two file descriptors, passes them to the child, and afterwards ends
+whatever the child left behind. So nothing of one student is in memory when the next one's code runs."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ STAGES = 3  # what an answer consists of: each stage may use its `seconds`
 
 
 class _Parent:
-    """What answers one sandbox: it applies the protections, reports which of them hold, and forks a child for every answer."""
+    """What answers one sandbox: it applies the protections, reports which hold, and forks a child for every answer."""
 
     def __init__(self, channel: socket.socket, run: Run, instruments: Sequence[str]) -> None:
         limits.end_with_parent()
@@ -64,7 +62,7 @@ class _Parent:
         leave = os._exit  # the answer may replace os._exit
 
         def sent(data: bytes, write: Callable[[int, bytes], int] = os.write) -> None:
-            # The nonce says that this was not written by the answer, and passes through no code that an answer may replace.
+            # The nonce says that the answer did not write this, and passes through no code that an answer may replace.
             text = b'{"nonce": "' + nonce + b'", "result": ' + data + b"}"
             while text:
                 text = text[write(3, text) :]
@@ -97,10 +95,8 @@ class _Parent:
 
 
 def _wait(child: int, deadline: float, isolated: bool) -> int:
-    """Wait for `child`, then end it and everything it left behind. Returns its exit code, -9 if its time was up.
-
-    A child that still works at the deadline may go on, up to `LONG`: the machine is busy.
-    """
+    """Wait for `child`, then end it and everything it left behind. Returns its exit code, -9 if its time was up. A
+    child that still works at the deadline may go on, up to `LONG`: the machine is busy."""
     code, used, last = None, 0.0, deadline + LONG - WALL
     while code is None:
         if time.monotonic() >= deadline:
@@ -158,10 +154,8 @@ def _once(run: Run) -> None:
 
 
 def main(arguments: list[str], preload: Callable[[list[str]], None], run: Run, instruments: Sequence[str]) -> None:
-    """Load everything by `preload(engines)`, and fork a parent for each connection that arrives, or run one answer from stdin.
-
-    `run` makes plain data of a unit. `instruments` are the modules that it relies on, which no answer may change.
-    """
+    """Load everything by `preload(engines)`, and fork a parent for each connection, or run one answer from stdin. `run`
+    makes plain data of a unit. `instruments` are the modules that it relies on, which no answer may change."""
     where, *engines = arguments
     if where != "once":
         # From the keyboard it is for the grader; an answer must not send one.

@@ -1,7 +1,8 @@
-"""Keeps an answer away from what measures it, where both must share a process: the probe, its lists, and what they call.
+"""Keeps an answer away from what measures it in the same process: the probe, its lists, and what they call.
 
-An answer that asks Python for frames, or for objects by the garbage collector, is ended by an audit hook; machine code is not
-stopped by it. What a probe relies on is compared with how it was before the answer ran, whenever the answer returns or calls the probe back.
+An answer that asks Python for frames, or for objects by the garbage collector, is ended by an audit hook; machine code
+is not stopped by it. What a probe relies on is compared with how it was before the answer ran, whenever the answer
+returns or calls the probe back.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from types import FrameType
 from typing import Any
 
 _ASKED = (
-    "sys._getframe", "sys._current_frames", "sys._current_exceptions", "sys.settrace", "sys.setprofile", "gc.get_objects",
-    "gc.get_referrers", "gc.get_referents", "sys.monitoring.register_callback", "code.__new__",
+    "sys._getframe", "sys._current_frames", "sys._current_exceptions", "sys.settrace", "sys.setprofile",
+    "gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys.monitoring.register_callback", "code.__new__",
 )  # fmt: skip
 _READ = ("tb_frame", "gi_frame", "cr_frame", "ag_frame")
 _WRITTEN = ("__code__", "__defaults__", "__kwdefaults__")
@@ -58,10 +59,8 @@ def _of_an_answer(frame: FrameType | None) -> bool:
 
 
 def intact_check(report: Callable[[], object], modules: Sequence[str]) -> Callable[[], None]:
-    """A function that calls `report` if something in the `modules`, or in an engine's classes, has been replaced since now.
-
-    New names do no harm.
-    """
+    """A function that calls `report` if something in `modules`, or in an engine's classes, has been replaced since. New
+    names do no harm."""
     kept: list[tuple[Mapping[str, Any], dict[str, Any]]] = [(space, dict(space)) for space in _namespaces(modules)]
 
     def intact() -> None:

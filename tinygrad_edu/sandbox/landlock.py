@@ -1,7 +1,5 @@
-"""Landlock: from now on this process, and every process it starts, opens no files and no connections. Linux 5.13 and later.
-
-Unlike namespaces it needs no privilege that containers refuse. See `man 7 landlock`.
-"""
+"""Landlock: from now on this process, and all that it starts, open no files and no connections. Linux 5.13 or later.
+Unlike namespaces it needs no privilege that containers refuse. See `man 7 landlock`."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ def forbid_files() -> bool:
 
 
 def forbid_writes() -> bool:
-    """Remove every right of this process but to read and list: no file is written, made, renamed or run. This cannot be undone."""
+    """Leave this process only the rights to read and list: no file is written, made, renamed or run, for good."""
     return _forbid(_READING)
 
 

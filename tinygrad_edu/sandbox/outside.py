@@ -59,7 +59,7 @@ class _Loaded:
             return self._with_torch
 
     def channel(self) -> socket.socket:
-        """A connection to a process of its own, which may still be loading. It is closed at once if that could not start."""
+        """A connection to a process of its own, which may still be loading; closed at once if none could start."""
         ours, theirs = socket.socketpair()
         with self._lock, theirs, contextlib.suppress(OSError):
             self._given.add(ours)
@@ -101,8 +101,9 @@ class _Loaded:
 class Sandbox:
     """A process that runs answers one at a time. `protections` says which of its protections this platform has.
 
-    `program` is a module that calls `inside.main`. `engines` are loaded before the first answer: name `"torch"` if an exercise needs it. `fork=False` starts a process for
-    every answer, which takes seconds; it is necessary on platforms without fork.
+    `program` is a module that calls `inside.main`. `engines` are loaded before the first answer: name `"torch"` if an
+    exercise needs it. `fork=False` starts a process for every answer, which takes seconds; it is necessary on platforms
+    without fork.
     """
 
     def __init__(self, program: str, engines: Iterable[str] = (), fork: bool = hasattr(os, "fork")) -> None:
@@ -196,7 +197,7 @@ class Sandbox:
                 raise _Lost from error
 
     def _collect(self, result: io.FileIO, channel: socket.socket, deadline: float) -> tuple[bytes, int]:
-        """Read a result while it is being written, until the inside reports that no process is left that could write more."""
+        """Read a result while it is being written, until the inside reports that no process is left to write more."""
         data, code = bytearray(), None
         while code is None or not result.closed:
             sources = [source for source in (result, channel) if not (source is result and result.closed)]

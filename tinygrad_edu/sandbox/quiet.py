@@ -1,4 +1,4 @@
-"""Stands in for a module that only shows something, such as a progress bar or a plot: calling anything in it does nothing."""
+"""Stands in for a module that only shows something, such as a progress bar or a plot: its calls do nothing."""
 
 from __future__ import annotations
 

@@ -39,11 +39,9 @@ class Limit(Protocol):
 
 
 class Budget:
-    """The time left for an answer: `seconds` of processor time, so that a busy machine makes no answer worse.
-
-    An answer that sleeps uses no processor time; it is stopped at the wall-clock time `until`, by default after `WALL` seconds.
-    One that works may go on until `LONG` seconds have passed. A budget without limit has no such time.
-    """
+    """The time left for an answer: `seconds` of processor time, so that a busy machine makes no answer worse. An answer
+    that sleeps uses no processor time; it is stopped at the wall-clock time `until`, by default after `WALL` seconds.
+    One that works may go on until `LONG` seconds have passed. A budget without limit has no such time."""
 
     def __init__(self, seconds: float, until: float | None = None) -> None:
         self._clock = _clock_of_this_thread()
@@ -82,11 +80,9 @@ def _clock_of_this_thread() -> Callable[[], float]:
 
 @contextmanager
 def time_limit(budget: Limit) -> Iterator[None]:
-    """Raise TimeUp in this thread once `budget` is used up, and again until it succeeds.
-
-    On the main thread of a POSIX system it uses a timer signal, which also ends a `time.sleep`. Elsewhere it uses an
-    asynchronous exception, which waits for the next Python instruction.
-    """
+    """Raise TimeUp in this thread once `budget` is used up, and again until it succeeds. On the main thread of a POSIX
+    system it uses a timer signal, which also ends a `time.sleep`. Elsewhere it uses an asynchronous exception, which
+    waits for the next Python instruction."""
     if budget.left <= 0:
         raise TimeUp
     if budget.left == math.inf:
@@ -124,7 +120,7 @@ def _without_word_of_time_up() -> Iterator[None]:
 
 @contextmanager
 def backstop(seconds: float) -> Iterator[None]:
-    """Raise TimeUp in this thread after `seconds` of its processor time, by a second thread that no signal mask stops."""
+    """Raise TimeUp in this thread after `seconds` of its processor time, by a thread that no signal mask stops."""
     start, stop = _watchdog(Budget(seconds))
     with _without_word_of_time_up():
         start()
@@ -167,8 +163,8 @@ def _watchdog(budget: Limit) -> tuple[Callable[[], object], Callable[[], object]
                 _RAISE_IN_THREAD(target, ctypes.py_object(TimeUp))
 
     def stop() -> None:
-        # An exception that was set but not raised yet is raised here, where it does no harm. Clearing it instead, after it has been
-        # raised, would leave CPython's interpreter interrupted for good: code under a trace hangs then.
+        # An exception that was set but not raised yet is raised here, where it does no harm. Clearing it instead, after
+        # it has been raised, would leave CPython's interpreter interrupted for good: code under a trace hangs then.
         stopped = False
         while not stopped:
             try:

@@ -59,11 +59,12 @@ def checkpoint(
     determinism_check: str = "default",
     **kwargs: Any,
 ) -> Any:
-    """Run `function(*args, **kwargs)` without keeping what its nodes save. The function runs again in the backward pass.
+    """Run `function(*args, **kwargs)` without keeping what its nodes save. It runs again in the backward pass.
 
-    Of the two forms `use_reentrant=False` is the better one; omitting it warns and means True. It alone takes `kwargs` for the
-    function, a `context_fn`, which returns a context manager for each run, and a `determinism_check`: "default" compares the
-    shapes and dtypes that both runs save, "none" does not. With `preserve_rng_state` both draw the same random numbers.
+    Of the two forms `use_reentrant=False` is the better one; omitting it warns and means True. It alone takes `kwargs`
+    for the function, a `context_fn`, which returns a context manager for each run, and a `determinism_check`: "default"
+    compares the shapes and dtypes that both runs save, "none" does not. With `preserve_rng_state` both draw the same
+    random numbers.
 
     Raises:
         CheckpointError: in the backward pass, if the second run saves something else than the first.
@@ -76,9 +77,9 @@ def checkpoint(
     """
     if use_reentrant is None:
         warnings.warn(
-            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
-            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
-            "preserve the current default behavior, you can pass use_reentrant=True.",
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, "
+            "calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but "
+            "if you need to preserve the current default behavior, you can pass use_reentrant=True.",
             stacklevel=2,
         )
         use_reentrant = True
@@ -117,8 +118,8 @@ class CheckpointFunction(Function):
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         if not any(isinstance(x, Tensor) and x.requires_grad for x in args):
             warnings.warn(
-                "None of the inputs have requires_grad=True. Gradients will be None, also those of the parameters that the "
-                "function uses: pass an input that requires grad, or use_reentrant=False.",
+                "None of the inputs have requires_grad=True. Gradients will be None, also those of the parameters that "
+                "the function uses: pass an input that requires grad, or use_reentrant=False.",
                 stacklevel=2,
             )
         ctx.run_function = run_function

@@ -1,8 +1,6 @@
-"""The second run of a checkpointed function: the places it fills, and the checks against the first run.
-
-In the non-reentrant form an empty place replaces each tensor that a node would save. When the backward pass reaches the
-first one, the function runs again under hooks that catch its tensors in the same order, until all places are filled.
-"""
+"""The second run of a checkpointed function: the places it fills, and the checks against the first run. In the
+non-reentrant form an empty place replaces each tensor that a node would save. When the backward pass reaches the first
+one, the function runs again under hooks that catch its tensors in the same order, until all places are filled."""
 
 from __future__ import annotations
 
@@ -81,8 +79,8 @@ class Frame:
         found = place.filled.get(task)
         if found is None:
             raise CheckpointError(
-                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are "
-                "calling ctx.saved_tensors in backward, make sure to do so only once."
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you "
+                "are calling ctx.saved_tensors in backward, make sure to do so only once."
             )
         # Free it at once: keeping it would use the memory that checkpointing has saved.
         place.filled[task] = None
@@ -115,8 +113,8 @@ class Frame:
                 self.ignore_mismatch = True
                 return t
             raise CheckpointError(
-                "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward "
-                f"pass.\n{_WHY}"
+                "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
+                f"forward pass.\n{_WHY}"
             )
         place = self.places[position]()
         if place is not None:
@@ -145,8 +143,8 @@ class Frame:
                 )
         if differing:
             raise CheckpointError(
-                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during "
-                f"the forward pass.\n{differing}.\n{_WHY}"
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
+                f"during the forward pass.\n{differing}.\n{_WHY}"
             )
 
 

@@ -17,7 +17,7 @@ class Attempt(NamedTuple):
 
 
 def read(name: str) -> list[Attempt]:
-    """The attempts in a file: `== id: head` begins an exercise, `--` the next attempt, `# told: a, b` says what it is told."""
+    """The attempts in a file: `== id: head` begins an exercise, `--` an attempt, `# told: a, b` says what it hears."""
     found = []
     for section in re.split(r"(?m)^== ", (Path(__file__).parent / name).read_text())[1:]:
         title, _, text = section.partition("\n")

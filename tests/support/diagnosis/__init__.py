@@ -1,16 +1,16 @@
-"""Programs for `viz.diagnose`, by subject: `programs/*.txt`. The tests hold it to all of them, so they are what it was tuned on.
+"""Programs for `viz.diagnose`, by subject: `programs/*.txt`. The tests use all of them: what it was tuned on.
 
-A program follows its head, `#### name | kinds`. A line that ends in `#!` is one where a person would put the fix; the mark is
-taken off before the program runs. `kinds` are the names of the cause that are right. A program in `healthy` is right, in a style
-that looks like a mistake: nothing certain may be said of it. Of one in `usual` nothing at all may be said.
-A `torch` among the kinds: only PyTorch has what the
-program calls.
+A program follows its head, `#### name | kinds`. A line that ends in `#!` is one where a person would put the fix; the
+mark is taken off before the program runs. `kinds` are the names of the cause that are right. A program in `healthy` is
+right, in a style that looks like a mistake: nothing certain may be said of it. Of one in `usual` nothing at all may be
+said. A `torch` among the kinds: only PyTorch has what the program calls.
 
-A text that begins with `@@ name` is that program of the same file with other lines: each `@@` begins a place, `-` and `+` stand
-before the lines that go and come.
+A text that begins with `@@ name` is that program of the same file with other lines: each `@@` begins a place, `-` and
+`+` stand before the lines that go and come.
 
-What is in `held_out` was written before the rules were read, and no test runs it: `benchmarks/diagnose.py --held-out` prints its
-rates. Change no rule for one of its programs, or it measures nothing any more. Those without kinds are right.
+What is in `held_out` was written before the rules were read, and no test runs it: `benchmarks/diagnose.py --held-out`
+prints its rates. Change no rule for one of its programs, or it measures nothing any more. Those without kinds are
+right.
 """
 
 from __future__ import annotations
@@ -20,15 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent / "programs"
-SUBJECTS = (
-    "no_gradient",
-    "zero",
-    "not_finite",
-    "sizes",
-    "does_not_learn",
-    "memory",
-    "silent",
-)  # as the groups of trouble, from 1
+# As the groups of trouble, from 1.
+SUBJECTS = ("no_gradient", "zero", "not_finite", "sizes", "does_not_learn", "memory", "silent")
 
 
 @dataclass(frozen=True)
@@ -43,7 +36,6 @@ class Program:
 
     @property
     def program(self) -> str:
-        """The program as it runs."""
         return "\n".join(line.removesuffix("#!").rstrip() for line in self.marked.splitlines())
 
     @property
@@ -74,7 +66,6 @@ def _changed(text: str, changes: str) -> str:
 
 
 def read(subject: str) -> list[Program]:
-    """The programs of a subject."""
     group = SUBJECTS.index(subject) + 1 if subject in SUBJECTS else 0
     made = []
     for name, rest, text in heads(subject):

@@ -1,7 +1,8 @@
 """A student's own engine: what the lessons asked for, put together in one file that trains a network.
 
-Each piece is an answer cell of a lesson. What is not written yet is borrowed from the course, and marked as borrowed. The pieces
-meet in a frame that the course gives. The file is plain Python, and the student's own to change: `read` takes it apart again.
+Each piece is an answer cell of a lesson. What is not written yet is borrowed from the course, and marked as borrowed.
+The pieces meet in a frame that the course gives. The file is plain Python, and the student's own to change: `read`
+takes it apart again.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class OwnEngine:
 
 
 def _heading(piece: Piece) -> str:
-    """The line above a piece in the file; its last word shows later whether the piece was changed there, or has been before."""
+    """The line above a piece in the file. Its last word shows later whether the piece was changed in the file."""
     last = CHANGED if piece.changed else _digest(piece.source)
     if piece.lesson is None:
         return f"# --- {piece.name}: of the course [{last}]"
@@ -148,10 +149,10 @@ def collect(folder: Path | str | None = None) -> OwnEngine:
 
 
 def renewed(folder: Path | str | None = None, path: Path | None = None) -> OwnEngine:
-    """The engine of a working copy, as `collect` finds it, with what was ever changed by hand in its file; the file is written anew.
+    """The engine of a working copy, as `collect` finds it, with all changes made in its file, which is written anew.
 
-    A piece that was changed by hand stays as it is there, also where its lesson has another answer by now: to take that one, move the
-    file away.
+    A piece that was changed by hand stays as it is there, also where its lesson has another answer by now: to take that
+    one, move the file away.
 
     Args:
         folder: as for `collect`.
@@ -184,7 +185,7 @@ def write(engine: OwnEngine, path: Path) -> None:
 
 
 def read(path: Path) -> OwnEngine:
-    """Take the file of an engine apart again. A piece that was changed there is the student's own, and marked as `changed`.
+    """Take the file of an engine apart again. A piece changed there is the student's own, and marked `changed`.
 
     Raises:
         ValueError: the file has no headings, or lacks a piece.
@@ -200,7 +201,7 @@ def read(path: Path) -> OwnEngine:
     lacking = [name for name in (*PIECES, *GIVEN) if name not in pieces]
     if lacking:
         raise ValueError(
-            f"{path} lacks {', '.join(lacking)}: each piece stands below a heading such as `{_heading(borrowed(lacking[0]))}`. "
-            "move the file away, and `tinygrad-edu engine` writes it anew"
+            f"{path} lacks {', '.join(lacking)}: each piece stands below a heading such as "
+            f"`{_heading(borrowed(lacking[0]))}`. move the file away, and `tinygrad-edu engine` writes it anew"
         )
     return OwnEngine(pieces)

@@ -1,8 +1,6 @@
-"""Handwritten digits, which a student's engine learns to read, beside ours and PyTorch.
-
-The data are 800 images of 8 x 8 pixels from "Optical Recognition of Handwritten Digits" by E. Alpaydin and C. Kaynak (1998), of the UCI
-Machine Learning Repository, https://doi.org/10.24432/C50P49, under CC BY 4.0; they are the first 800 of its test part.
-"""
+"""Handwritten digits, which a student's engine learns to read, beside ours and PyTorch. The data are 800 images of 8 x
+8 pixels from "Optical Recognition of Handwritten Digits" by E. Alpaydin and C. Kaynak (1998), of the UCI Machine
+Learning Repository, https://doi.org/10.24432/C50P49, under CC BY 4.0; they are the first 800 of its test part."""
 
 from __future__ import annotations
 
@@ -30,10 +28,8 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
 
 
 def learn(T: Any, steps: int = STEPS, times: list[float] | None = None) -> np.ndarray:
-    """Train a network with 24 hidden units on the first images, with nothing but ops of an engine; what it reads in the others.
-
-    `times` gets the seconds that each step took.
-    """
+    """Train a network of 24 hidden units on the first images by an engine's ops alone; what it reads in the others.
+    `times` gets the seconds that each step took."""
     images, labels = digits()
     pixels = images.reshape(len(images), 64)
     draw = np.random.default_rng(0)
@@ -97,15 +93,17 @@ class Reading:
             right = self.read[i] == labels[TRAINED + i]
             colour, sign = (GOOD, "") if right else (BAD, f"not {labels[TRAINED + i]}")
             cells.append(
-                f'<span style="display:inline-block;width:50px;margin:3px 1px;white-space:nowrap;text-align:center"><svg viewBox="0 0 8 8" width="40" '
-                f'height="40" fill="currentColor" role="img" aria-label="a {labels[TRAINED + i]}">{squares}</svg>'
+                f'<span style="display:inline-block;width:50px;margin:3px 1px;white-space:nowrap;text-align:center">'
+                f'<svg viewBox="0 0 8 8" width="40" height="40" fill="currentColor" role="img" '
+                f'aria-label="a {labels[TRAINED + i]}">{squares}</svg>'
                 f'<br><b style="color:{colour}">{self.read[i]}</b> <small>{sign}</small></span>'
             )
-        return f'<div style="color:var(--jp-ui-font-color1,inherit)"><b>{html.escape(self.verdict)}</b><div>{"".join(cells)}</div></div>'
+        verdict = f"<b>{html.escape(self.verdict)}</b>"
+        return f'<div style="color:var(--jp-ui-font-color1,inherit)">{verdict}<div>{"".join(cells)}</div></div>'
 
 
 def read_digits(T: Any, steps: int = STEPS) -> Reading:
-    """Let a student's engine learn the digits, and time a step of it, of ours and of PyTorch (where it is installed)."""
+    """Let a student's engine learn the digits; time a step of it, of ours and of PyTorch, if it is installed."""
     import tinygrad_edu
 
     read = learn(T, steps)  # the least of several steps is told: another program makes some of them longer

@@ -65,14 +65,16 @@ class Beside:
         def code(source: str, whose: str) -> str:
             return (
                 f'<div style="flex:1 1 24em;min-width:0"><div style="opacity:.7">{whose}</div>'
-                f'<pre style="white-space:pre-wrap;word-break:normal;margin:0 0 8px;font-size:12px;line-height:1.35">{html.escape(source)}</pre></div>'
+                f'<pre style="white-space:pre-wrap;word-break:normal;margin:0 0 8px;font-size:12px;line-height:1.35">'
+                f"{html.escape(source)}</pre></div>"
             )
 
         return (
             '<div style="color:var(--jp-ui-font-color1,inherit)">'
             + "".join(
                 f"<b>{html.escape(about)}</b>"
-                f'<div style="display:flex;flex-wrap:wrap;gap:0 24px">{code(mine, "yours")}{code(heart, "the heart")}</div>'
+                '<div style="display:flex;flex-wrap:wrap;gap:0 24px">'
+                f"{code(mine, 'yours')}{code(heart, 'the heart')}</div>"
                 for about, mine, heart in self.sections()
             )
             + "</div>"

@@ -1,8 +1,6 @@
-"""Climbs the ladder with a student's engine: which rungs stand, and which piece is to blame for the first that does not.
-
-The cause is found by trying: the course's piece takes the place of the student's, one after the other. The piece with which the
-rung stands is the one that is wrong.
-"""
+"""Climbs the ladder with a student's engine: which rungs stand, and which piece breaks the first that does not. The
+cause is found by trying: the course's piece takes the place of the student's, one after the other. The piece with which
+the rung stands is the one that is wrong."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ LONGEST = 160  # characters of an error
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a rung gave on one engine: values and gradients by name, or an error and the line of the program that raised it."""
+    """What a rung gave on an engine: values and gradients by name, or an error and the line that raised it."""
 
     numbers: dict[str, np.ndarray | None]
     error: str = ""
@@ -116,7 +114,8 @@ class Ladder:
             }[step.agrees]
             told = "".join(f"<div>{marked(text)}</div>" for text in (step.difference, step.hint) if text)
             rows.append(
-                f'<tr style="background:none"><td><b style="color:{colour}" role="img" aria-label="{word}">{sign}</b></td>'
+                '<tr style="background:none"><td>'
+                f'<b style="color:{colour}" role="img" aria-label="{word}">{sign}</b></td>'
                 f'<td style="text-align:left;white-space:nowrap">{number}. {html.escape(step.rung.name)}</td>'
                 f'<td style="text-align:left">{html.escape(step.rung.asks)}{told}</td></tr>'
             )
@@ -204,7 +203,7 @@ def outcome(rung: Rung, T: ModuleType | Any) -> Outcome:
 
 
 def to_blame(rung: Rung, engine: OwnEngine, wanted: Outcome) -> tuple[str, ...]:
-    """The piece with whose exchange a rung stands; if it takes several, the fewest from the front; empty if nothing helps."""
+    """The piece whose exchange makes a rung stand; if it takes several, the fewest from the front; or none."""
     others = [piece for name, piece in engine.pieces.items() if piece.source.strip() != borrowed(name).source.strip()]
     for piece in others:
         if not tried(rung, engine.with_piece(borrowed(piece.name))).difference(wanted):
@@ -225,7 +224,10 @@ def _hint(engine: OwnEngine, blame: tuple[str, ...]) -> str:
     if blame == (FRAME,):
         return f"With the course's frame in place of yours it stands: {_changed(engine)} is the cause."
     lessons = ", ".join(f"lesson {borrowed(name).lesson}" for name in blame if name != FRAME)
-    said = f"With the course's {named} in place of yours it stands: {'that is' if len(blame) == 1 else 'these are'} the cause ({lessons})."
+    said = (
+        f"With the course's {named} in place of yours it stands: {'that is' if len(blame) == 1 else 'these are'} "
+        f"the cause ({lessons})."
+    )
     return " ".join([said, *filter(None, (_of_exercise(engine, name) for name in blame if name != FRAME))])
 
 

@@ -1,7 +1,5 @@
-"""The rungs of the ladder: programs that run unchanged on a student's engine and on PyTorch, from a product to a GPT block.
-
-Each takes the engine as `T` and returns tensors by name. Compared are their values and their gradients, or the error and its line.
-"""
+"""The rungs of the ladder: programs from a product to a GPT block, for a student's engine and PyTorch alike. Each takes
+the engine as `T` and returns tensors by name. Values and gradients are compared, or the error and its line."""
 
 from __future__ import annotations
 

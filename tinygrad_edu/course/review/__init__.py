@@ -20,7 +20,7 @@ COUNT = 2
 
 @dataclass
 class Memory:
-    """What a student has answered, by question: how often it was asked, how often in a row it was right, when it was last asked."""
+    """A student's answers by question: how often asked, how often right in a row, and when last asked."""
 
     path: Path | None = None
     asked: dict[str, int] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Memory:
             self.path.write_text(json.dumps(held, indent=1), encoding="utf-8")
 
     def next(self, before: int, count: int = COUNT) -> list[Question]:
-        """The questions whose turn it is, of the lessons before a lesson, each of another lesson where there are enough."""
+        """The questions whose turn it is, of the lessons before a lesson; if there are enough, each of another one."""
 
         def turn(template: Template) -> tuple[bool, bool, int, int]:
             name = template.name
@@ -106,7 +106,7 @@ class Review:
 
 
 def review(lesson: int, folder: Path | str | None = None) -> Review:
-    """Ask two questions from the lessons before `lesson`: those that were answered wrongly, then new ones, then the oldest.
+    """Ask two questions from the lessons before `lesson`: first those answered wrongly, then new ones, then the oldest.
 
     Args:
         lesson: the number of the lesson that asks.
@@ -120,7 +120,7 @@ def review(lesson: int, folder: Path | str | None = None) -> Review:
 
 
 def ask(memory: Memory, before: int) -> int:
-    """Ask in a terminal until each question has its right answer; the first choice is remembered. Returns an exit status."""
+    """Ask in a terminal until each question has its right answer; store the first choices. Returns an exit status."""
     questions = memory.next(before)
     if not questions:
         print("There is no earlier lesson to ask about.")
@@ -147,7 +147,7 @@ def ask(memory: Memory, before: int) -> int:
 
 
 def gift() -> str:
-    """The whole bank in the GIFT format, which Moodle and other learning platforms import: one category for each lesson."""
+    """The whole bank in the GIFT format, which Moodle and others import: one category for each lesson."""
     parts, lesson = [], 0
     for one in every(tinygrad_edu):
         if one.template.lesson != lesson:
@@ -162,7 +162,6 @@ def gift() -> str:
 
 
 def _code(text: str) -> str:
-    """Text with its code between tags."""
     pieces = escape(text, quote=False).split("`")
     return "".join(f"<code>{piece}</code>" if place % 2 else piece for place, piece in enumerate(pieces))
 

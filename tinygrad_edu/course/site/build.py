@@ -1,8 +1,6 @@
-"""`tinygrad-edu site`: writes the course as a static web site, for readers without an installation.
-
-Each lesson runs in the students' version. Its widgets go into the page with their saved state, and `live.js` plays them
-without a kernel and without a network. Sphinx with MyST-NB and the theme Furo makes the pages and the search.
-"""
+"""`tinygrad-edu site`: writes the course as a static web site, for readers without an installation. Each lesson runs in
+the students' version. Its widgets go into the page with their saved state, and `live.js` plays them without a kernel
+and without a network. Sphinx with MyST-NB and the theme Furo makes the pages and the search."""
 
 from __future__ import annotations
 
@@ -39,9 +37,9 @@ _STILL = 'class="tgv-fallback"'  # the class of the still that `viz` shows befor
 _EXPLORER = "viz.widgets.explorer.Explorer"
 _LIST = ".tinygrad-edu-site"  # the list of a site's files
 
-# Run after a lesson. A page must already hold what a widget would request from Python later: each fix of a mistake, and the
-# hidden view of an explorer and its picture on a phone, the numbers behind each node. Messages between two cells are not recorded, so each widget sends
-# its state once more.
+# Run after a lesson. A page must already hold what a widget would request from Python later: each fix of a mistake, and
+# the hidden view of an explorer and its picture on a phone, the numbers behind each node. Messages between two cells
+# are not recorded, so each widget sends its state once more.
 _LATER = """
 import sys
 if "ipywidgets" in sys.modules:
@@ -58,10 +56,11 @@ if "ipywidgets" in sys.modules:
         shown.send_state()
 """
 
-_ABOUT = """An interactive course on the one line `loss.backward()`. Every picture is what a small readable autograd, or PyTorch
-itself, did with the program beside it. """
-_READING = """The players step, the sliders slide, the questions answer you. What needs Python does not run here: your answers
-to the exercises and the switches of the explorers. For those, take the lessons into JupyterLab with `tinygrad-edu lab`."""
+_ABOUT = """An interactive course on the one line `loss.backward()`. Every picture is what a small readable autograd, or
+PyTorch itself, did with the program beside it. """
+_READING = """The players step, the sliders slide, the questions answer you. What needs Python does not run here: your
+answers to the exercises and the switches of the explorers. For those, take the lessons into JupyterLab with
+`tinygrad-edu lab`."""
 _TRY = "Press a switch, drag a number, edit the code: the graph follows. It plays by itself until you touch it."
 _LIVE = "Python runs in this page: nothing is installed, and nothing leaves your computer."
 _OWN = 'Or <a href="explore.html">paste a PyTorch program of your own</a>, and see its graph.'
@@ -93,8 +92,8 @@ def build(
     """Write the site into the folder `out` and return its first page.
 
     Args:
-        out: the folder to write to. It is created if missing, and must be empty or contain an earlier site, whose obsolete
-            pages are removed. Hidden files, such as those of Git, do not count, and stay.
+        out: the folder to write to. It is created if missing, and must be empty or contain an earlier site, whose
+            obsolete pages are removed. Hidden files, such as those of Git, do not count, and stay.
         only: build only lessons whose file names start like this, such as `"02"`; all lessons if empty.
         progress: print on stderr which lesson runs.
         live: let the reader's browser run Python, so that cells, checks and switches work.
@@ -205,10 +204,8 @@ def _check_packages() -> None:
 
 
 def _check_folder(out: Path) -> None:
-    """Refuse a folder with files of somebody else: a page of theirs might have the name of one of ours.
-
-    One that cannot be made raises `OSError` here, and not after all lessons were run.
-    """
+    """Refuse a folder with files of somebody else: a page of theirs might have the name of one of ours. One that cannot
+    be made raises `OSError` here, and not after all lessons were run."""
     if out.is_file():
         raise SiteError(f"{out} is a file: name a folder with -o")
     out.mkdir(parents=True, exist_ok=True)
@@ -280,7 +277,7 @@ def _hide_sources(notebook: Notebook) -> None:
 
 
 def _unlink_absent(notebook: Notebook, folder: Path, lessons: Sequence[Path]) -> None:
-    """Turn a link to a lesson that is not built into plain text, and one of an output to a notebook into one to its page."""
+    """Turn a link to a lesson that is not built into text, and one of an output to a notebook into one to its page."""
 
     def lead(link: re.Match[str]) -> str:
         built = Path(os.path.normpath(folder / f"{link[1]}.ipynb")) in lessons
@@ -355,7 +352,7 @@ class _Live:
         return f'<div class="{prints}"><script type="application/json">{about}</script></div>'
 
     def _shared(self, text: str, kind: str) -> str:
-        """Write a widget's code, its style or a large state where every page finds it; the name is derived from the content."""
+        """Write a widget's code, style or large state where every page finds it; the content decides the name."""
         name = hashlib.sha256(text.encode()).hexdigest()[:16]
         # A page opened from a disk may load scripts but no modules, so `live.js` reads a text of it.
         content = f"tinygradEduModules[{name!r}] = {json.dumps(text)};\n" if kind == "js" else text
@@ -369,10 +366,8 @@ def _packed(data: Any) -> str:
 
 
 def _without_wide_has(static: Path) -> None:
-    """Write MyST-NB's `:has(> *:nth-child(2))` in another way, with the same meaning.
-
-    It asks about any element: a browser styled the whole page again for each that a picture got, which took most of a click.
-    """
+    """Write MyST-NB's `:has(> *:nth-child(2))` in another way, with the same meaning. It asks about any element, so a
+    browser styled the whole page again for each new picture: most of a click's time."""
     for sheet in static.glob("mystnb*.css"):
         text = sheet.read_text(encoding="utf-8")
         asked = r"div\.cell:has\(> \*:nth-child\(2\)\) ([\w.]+):(first|last)-child"
@@ -381,7 +376,7 @@ def _without_wide_has(static: Path) -> None:
 
 @contextlib.contextmanager
 def _without_collection() -> Iterator[None]:
-    """Search for no garbage: Sphinx keeps what it makes, and to look through it again and again took a third of its time."""
+    """Collect no garbage: Sphinx keeps what it makes, and looking through it again took a third of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -47,14 +47,16 @@ PAGES = {
     ),
     "tensors": Page("The core: tensors", "Functions of tensors, under PyTorch's names.", ("tinygrad_edu",)),
     "nn": Page(
-        "The core: modules", "Layers, losses, first weights.", ("tinygrad_edu.nn", "tinygrad_edu.nn.init", "tinygrad_edu.nn.utils")
+        "The core: modules",
+        "Layers, losses, first weights.",
+        ("tinygrad_edu.nn", "tinygrad_edu.nn.init", "tinygrad_edu.nn.utils"),
     ),
     "optim": Page(
         "The core: optimizers and data",
         "How parameters follow their gradients, and how data come in batches.",
         ("tinygrad_edu.optim", "tinygrad_edu.optim.lr_scheduler", "tinygrad_edu.utils.data"),
     ),
-}  # fmt: skip
+}
 
 
 def write(pages: Path) -> str:

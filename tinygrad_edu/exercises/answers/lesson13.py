@@ -106,8 +106,8 @@ def plain_sqrt(T, x):
 
 
 @safe_sqrt.wrong(
-    "The gradient at 0 is infinite, because a root of 0 is still computed, and the root has no slope there. Where x is 0 or less, "
-    "give the root a safe number, such as 1, and choose 0 afterwards."
+    "The gradient at 0 is infinite, because a root of 0 is still computed, and the root has no slope there. Where x is "
+    "0 or less, give the root a safe number, such as 1, and choose 0 afterwards."
 )
 def clamped(T, x):
     return T.sqrt(T.clamp(x, min=0.0))

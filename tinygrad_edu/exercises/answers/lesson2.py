@@ -296,8 +296,8 @@ def plus_the_score(T, scores, target):
 
 
 @class_loss.wrong(
-    "1 minus the probability falls as it should, but where the target has hardly a chance it is flat: the score gets the "
-    "least gradient where it needs the most. Take minus the logarithm of the probability."
+    "1 minus the probability falls as it should, but where the target has hardly a chance it is flat: the score gets "
+    "the least gradient where it needs the most. Take minus the logarithm of the probability."
 )
 def one_minus_the_probability(T, scores, target):
     return 1 - probability(T, scores, target)
@@ -311,8 +311,8 @@ def all_classes(T, scores, target):
 
 
 @class_loss.wrong(
-    "A score is no probability: it may be 0 or negative, and then its logarithm is infinite or nan. Divide its exponential by "
-    "the sum of all of them first."
+    "A score is no probability: it may be 0 or negative, and then its logarithm is infinite or nan. Divide its "
+    "exponential by the sum of all of them first."
 )
 def logarithm_of_the_score(T, scores, target):
     return -T.log(scores[target])

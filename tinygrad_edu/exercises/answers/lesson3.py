@@ -514,8 +514,8 @@ def halves_in_place(T, y, seen):
 
 
 @halve_gradient.wrong(
-    "`seen` holds the very tensor that you then halved in place, so it shows the half, and so does everyone else who holds "
-    "it. Return a new tensor: `grad / 2`."
+    "`seen` holds the very tensor that you then halved in place, so it shows the half, and so does everyone else who "
+    "holds it. Return a new tensor: `grad / 2`."
 )
 def halves_what_was_seen(T, y, seen):
     def hook(grad):

@@ -420,8 +420,8 @@ def zeroed_between(T, w, micro_batches):
 
 
 @accumulate_gradients.wrong(
-    "You zero the gradient between micro-batches, so only the last one is left, and nothing divides it. Leave the reset out, "
-    "and divide each loss by k."
+    "You zero the gradient between micro-batches, so only the last one is left, and nothing divides it. Leave the "
+    "reset out, and divide each loss by k."
 )
 def zeroed_and_not_divided(T, w, micro_batches):
     for x, y in micro_batches:
@@ -430,7 +430,8 @@ def zeroed_and_not_divided(T, w, micro_batches):
 
 
 @accumulate_gradients.wrong(
-    "You reset w.grad after each backward(): what it had added is gone, and nothing is left at the end. Leave the reset out."
+    "You reset w.grad after each backward(): what it had added is gone, and nothing is left at the end. Leave the "
+    "reset out."
 )
 def reset_after_each(T, w, micro_batches):
     for x, y in micro_batches:

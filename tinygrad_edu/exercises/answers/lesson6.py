@@ -25,8 +25,8 @@ def parameter_detached(T, w1, w2, w3, x):
 
 
 @freeze_middle.wrong(
-    "w1 gets no gradient: its path to the loss ends at the middle layer or before it, under no_grad or at a detach(). Freeze "
-    "the parameter w2, not the computation: the layer's input must stay connected."
+    "w1 gets no gradient: its path to the loss ends at the middle layer or before it, under no_grad or at a detach(). "
+    "Freeze the parameter w2, not the computation: the layer's input must stay connected."
 )
 def under_no_grad(T, w1, w2, w3, x):
     h = T.tanh(w1 * x)
@@ -90,8 +90,9 @@ def detach_of_an_alias(T, y):
 
 
 @stop_gradient.wrong(
-    "The result has the same numbers but a version counter of its own, as `.data` and a way through NumPy give it: a later "
-    "in-place change goes unnoticed, and the gradient is silently wrong. `detach()` shares the counter, so backward() raises."
+    "The result has the same numbers but a version counter of its own, as `.data` and a way through NumPy give it: a "
+    "later in-place change goes unnoticed, and the gradient is silently wrong. `detach()` shares the counter, so "
+    "backward() raises."
 )
 def data(T, y):
     return y.data

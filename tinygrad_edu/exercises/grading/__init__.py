@@ -1,1 +1,1 @@
-"""Grading many submissions: read them, grade each separately, and write the results for instructors and other systems."""
+"""Grading many submissions: read them, grade each separately, write results for instructors and other systems."""

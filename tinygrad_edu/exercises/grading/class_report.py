@@ -1,7 +1,5 @@
 """A page on what a class understood: how many students made each mistake, so that a teacher knows what to teach next.
-
-All text on it is ours: hints, statements, headings, counts. It contains nothing that a submission wrote.
-"""
+All text on it is ours: hints, statements, headings, counts. It contains nothing that a submission wrote."""
 
 from __future__ import annotations
 
@@ -27,11 +25,13 @@ _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <title>What the class understood</title>
-<style>:root {{ color-scheme: light dark }} body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 1rem auto;
-padding: 0 1rem; overflow-wrap: anywhere }} svg {{ display: block; width: 100%; height: auto }} h2 {{ margin: 1.6rem 0 .3rem }}
-.row {{ display: grid; grid-template-columns: 6.5rem 1fr; gap: .2rem .8rem; margin: .5rem 0 }} .row div {{ min-width: 0 }}
-.bar {{ max-width: 20rem; margin: .2rem 0 }} .distribution {{ max-width: 30rem }} .where {{ opacity: .75; font-size: .9em }}
-.solved {{ fill: #009E73 }} .missed {{ fill: #D55E00 }} .rest {{ fill: #8886 }} text {{ fill: currentColor; font-size: 11px }}</style></head>
+<style>:root {{ color-scheme: light dark }}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 1rem auto; padding: 0 1rem;
+overflow-wrap: anywhere }} svg {{ display: block; width: 100%; height: auto }} h2 {{ margin: 1.6rem 0 .3rem }}
+.row {{ display: grid; grid-template-columns: 6.5rem 1fr; gap: .2rem .8rem; margin: .5rem 0 }}
+.row div {{ min-width: 0 }} .bar {{ max-width: 20rem; margin: .2rem 0 }} .distribution {{ max-width: 30rem }}
+.where {{ opacity: .75; font-size: .9em }} .solved {{ fill: #009E73 }} .missed {{ fill: #D55E00 }}
+.rest {{ fill: #8886 }} text {{ fill: currentColor; font-size: 11px }}</style></head>
 <body><h1>What the class understood</h1>{summary}{next}{exercises}{predictions}</body></html>
 """
 
@@ -47,10 +47,8 @@ class Asked:
 
 
 def class_report(verdicts: Mapping[str, Sequence[Verdict]], predicted: Sequence[Mapping[str, str]] = ()) -> str:
-    """A complete page, without scripts, about all students together.
-
-    `verdicts` are given by student; `predicted` has a student's first choices by question. Those count that a lesson offers.
-    """
+    """A complete page, without scripts, about all students together. `verdicts` are by student; `predicted`: a
+    student's first choices by question. Only questions of a lesson count."""
     by_exercise: dict[str, list[Verdict]] = {}
     for own in verdicts.values():
         for verdict in counted(own):
@@ -84,7 +82,8 @@ def _distribution(points: Sequence[int], out_of: int) -> str:
         low, high, n = place * wide, min(place * wide + wide - 1, out_of), counts[place]
         name, x, height = f"{low}" if low == high else f"{low}\u2013{high}", place * width, 60 * n / most
         told.append(f"{name} points: {_students(n)}")
-        bars += f'<rect class="solved" x="{x + 1:.1f}" y="{72 - height:.1f}" width="{width - 2:.1f}" height="{height:.1f}"/>'
+        box = f'x="{x + 1:.1f}" y="{72 - height:.1f}" width="{width - 2:.1f}" height="{height:.1f}"'
+        bars += f'<rect class="solved" {box}/>'
         bars += f'<text x="{x + width / 2:.1f}" y="84" text-anchor="middle">{name}</text>'
         if n:
             bars += f'<text x="{x + width / 2:.1f}" y="{70 - height:.1f}" text-anchor="middle">{n}</text>'
@@ -196,7 +195,7 @@ def _exercise(id: str, verdicts: list[Verdict]) -> str:
 
 
 def _cause(verdict: Verdict) -> str:
-    """Why a student misses points: a misconception by its hint, a trouble, or the first statement that does not hold."""
+    """Why a student misses points: a misconception's hint, a trouble, or the first statement that does not hold."""
     if verdict.reason:
         return html.escape(verdict.reason)
     hints = {wrong.name: wrong.hint for wrong in get(verdict.exercise).wrongs}
@@ -213,6 +212,7 @@ def _row(text: str, n: int, count: int, kind: str) -> str:
     width = round(180 * n / count)
     bar = (
         f'<svg class="bar" viewBox="0 0 180 10" role="img" aria-label="{n} of {_students(count)}">'
-        f'<rect class="rest" width="180" height="10" rx="3"/><rect class="{kind}" width="{width}" height="10" rx="3"/></svg>'
+        '<rect class="rest" width="180" height="10" rx="3"/>'
+        f'<rect class="{kind}" width="{width}" height="10" rx="3"/></svg>'
     )
     return f'<div class="row"><div>{n} of {count}</div><div>{bar}{text}</div></div>'

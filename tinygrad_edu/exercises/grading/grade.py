@@ -1,7 +1,5 @@
-"""`tinygrad-edu grade`: grades many submissions. Each answer runs in its own sandbox and is judged outside.
-
-A result is one line in `results.jsonl`, written when it is complete. A grader that was killed continues where it was.
-"""
+"""`tinygrad-edu grade`: grades many submissions. Each answer runs in its own sandbox and is judged outside. A result is
+one line in `results.jsonl`, written when it is complete. A grader that was killed continues where it was."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ _PARTS = {"student", "key", "notes", "verdicts"}
 
 
 def work_of(submission: Submission, ids: list[str], seed: int) -> Data:
-    """Everything that another machine needs to grade a submission, as plain data, with a key that changes when any of it does."""
+    """What another machine needs to grade a submission, as plain data, with a key that changes when any of it does."""
     answers = {id: dataclasses.asdict(submission.answers[id]) for id in ids if id in submission.answers}
     other = all_exercises().keys() - set(ids)
     work = {
@@ -94,8 +92,9 @@ def grade(
 ) -> list[Result]:
     """Grade what is not graded yet, and write gradebook, feedback and the files for other systems into `out`.
 
-    `scheduler` is the address of a Dask cluster whose workers have tinygrad-edu installed. Without it `jobs` sandboxes run
-    here: `sandbox`, if one is started already, and others beside it. `seed` draws the random cases; it is stored in `out`, so that a second run grades alike.
+    `scheduler` is the address of a Dask cluster whose workers have tinygrad-edu installed. Without it `jobs` sandboxes
+    run here: `sandbox`, if one is started already, and others beside it. `seed` draws the random cases; it is stored in
+    `out`, so that a second run grades alike.
     """
     out.mkdir(parents=True, exist_ok=True)
     seed = _kept_seed(out / "run.json", seed)
@@ -306,7 +305,7 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check_main(arguments: argparse.Namespace) -> int:
-    """Run `tinygrad-edu check`: print the reports of one notebook in the terminal. The exit status is 0 when all is right."""
+    """Run `tinygrad-edu check`: print the reports of a notebook in the terminal. Returns 0 if all is right."""
     exercises = all_exercises()
     try:
         submission = read_submissions(arguments.notebook, exercises)[0]

@@ -1,4 +1,4 @@
-"""The outputs of a grading run: a gradebook CSV, feedback HTML per student, and files for Gradescope and Classroom 50."""
+"""What a grading run writes: a gradebook CSV, each student's feedback, files for Gradescope and Classroom 50."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <title>{title}</title>
-<style>:root {{ color-scheme: light dark }} body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto;
-padding: 0 1rem }} .tge-report {{ margin: 1rem 0 }}</style></head>
+<style>:root {{ color-scheme: light dark }}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem }}
+.tge-report {{ margin: 1rem 0 }}</style></head>
 <body><h1>{title}</h1><p><b>{points} of {out_of} points</b></p>{notes}{reports}</body></html>
 """
 
@@ -37,7 +38,7 @@ def write_all(
     verdicts: Mapping[str, Sequence[Verdict]],
     predicted: Sequence[Mapping[str, str]] = (),
 ) -> None:
-    """Write every output of a run into `out`, replacing those of an earlier run; `predicted` has each student's first choices."""
+    """Write all outputs of a run into `out`, over those of an earlier run; `predicted` has students' first choices."""
     _write_csv(out / "gradebook.csv", results, verdicts)
     (out / "class.html").write_text(class_report(verdicts, predicted), "utf-8")
     folders = file_names([result["student"] for result in results])
@@ -52,10 +53,8 @@ def write_all(
 
 
 def file_names(students: Sequence[str]) -> dict[str, str]:
-    """A folder name for each student that cannot lead out of the output folder, and that no two share.
-
-    macOS and Windows tell neither `Anna` from `anna` nor one way of writing `é` from another.
-    """
+    """A folder name for each student that cannot lead out of the output folder, and that no two share. macOS and
+    Windows tell neither `Anna` from `anna` nor one way of writing `é` from another."""
     safe = {name: re.sub(r"[^\w@.-]", "_", name).strip(".")[:50] for name in students}  # of 255 bytes, 4 a character
     same = Counter(map(_as_a_disk_reads_it, safe.values()))
     known = {name: hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:8] for name in students}

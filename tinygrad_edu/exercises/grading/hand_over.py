@@ -1,7 +1,6 @@
 """Files with which other systems grade through us: Gradescope's autograder as a zip, and a GitHub Actions workflow.
-
-They install the very code that wrote them, from a wheel beside them, and PyTorch for the CPU, in the version of comparison.
-"""
+They install the code that wrote them, from a wheel beside them, and PyTorch for the CPU, in the version of
+comparison."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ _FOLLOWED = tinygrad_edu.__version__.rpartition(".")[0]
 SYSTEMS = ("gradescope", "github")
 
 _RUN = """#!/usr/bin/env bash
-# Gradescope runs this for each submission. It is a machine of its own, thrown away afterwards: --unprotected lets the grading
+# Gradescope runs this for each submission. Its machine is thrown away afterwards: --unprotected lets the grading
 # go on where that machine refuses some of the walls around an answer.
 set -euo pipefail
 root="${{AUTOGRADER_ROOT:-/autograder}}"

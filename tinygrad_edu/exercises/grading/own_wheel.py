@@ -1,4 +1,4 @@
-"""Packs this installation into a wheel again, from a clone as from an installed package, without pip and without a network."""
+"""Packs this installation, a clone's or a package's, into a wheel again, without pip and without a network."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Reads submitted notebooks in any state: damaged, renamed, with copied or missing cells. None of them stops the grading.
-
-Nothing in a submission is parsed as Python here; the sandbox does that too.
-"""
+"""Reads notebooks in any state: damaged, renamed, with copied or missing cells. None of them stops the grading. Nothing
+in a submission is parsed as Python here; the sandbox does that too."""
 
 from __future__ import annotations
 
@@ -40,10 +38,8 @@ _DAMAGED = (
 
 @dataclass(frozen=True)
 class Answer:
-    """The cell that answers an exercise, and the notebook's other code cells, whose functions it may use.
-
-    `others` are above the check, `later` below it; `changes` are cells that change what was defined.
-    """
+    """The cell that answers an exercise, and the notebook's other code cells, whose functions it may use. `others` are
+    above the check, `later` below it; `changes` are cells that change what was defined."""
 
     source: str
     others: tuple[str, ...] = ()
@@ -98,7 +94,7 @@ _OTHERS = (".", "__MACOSX")  # prefixes of files that systems and editors create
 
 
 _Files = Iterator[tuple[str, bytes | str | None, float]]
-"""Name, content and time of each submitted file: a sentence instead of the content if it cannot be read, None for a folder."""
+"""Name, content and time of each submitted file. Content is a sentence if unreadable, and None for a folder."""
 
 
 def _files(path: Path) -> _Files:
@@ -143,10 +139,8 @@ def _unpacked(name: str) -> str:
 
 
 def _zipped(file: Path | io.BytesIO, folder: str, nested: bool = False) -> _Files:
-    """The files of an archive, as if it had been unpacked into `folder`, including archives inside it.
-
-    Without a `folder` it is the archive of a whole course, otherwise that of one student.
-    """
+    """The files of an archive, as if it had been unpacked into `folder`, including archives inside it. Without a
+    `folder` it is the archive of a whole course, otherwise that of one student."""
     try:
         archive = zipfile.ZipFile(file)
     except _DAMAGED:
@@ -201,8 +195,6 @@ def _wrapper(names: list[str]) -> str:
 
 @dataclass(frozen=True)
 class _Found:
-    """What was found in one file."""
-
     name: str
     when: float
     answers: dict[str, Answer]
@@ -318,11 +310,9 @@ def _answers(name: str, content: bytes | str, exercises: Mapping[str, Exercise])
 def _by_name_alone(
     places: Mapping[str, tuple[int | None, str]], exercises: Mapping[str, Exercise], code: list[tuple[str, str]]
 ) -> dict[str, tuple[int | None, str]]:
-    """Answers in a notebook without the lesson's ids and checks: cells that define an answer's name.
-
-    Other lessons use some of the names for other things, so only the lesson counts that most of the notebook belongs to. One
-    such name alone says nothing: the gallery, too, has a class `Cube`.
-    """
+    """Answers in a notebook without the lesson's ids and checks: cells that define an answer's name. Other lessons use
+    some of the names for other things, so only the lesson counts that most of the notebook belongs to. One such name
+    alone says nothing: the gallery, too, has a class `Cube`."""
     defining = {}
     for id, exercise in exercises.items():
         written = [i for i, (_, source) in enumerate(code) if defines(exercise.name).search(source)]
@@ -336,11 +326,9 @@ def _by_name_alone(
 
 
 def place_of_answer(id: str, name: str, code: list[tuple[str, str]]) -> tuple[int | None, str]:
-    """Which of the code cells, given as id and source, answers an exercise, and a note on the choice.
-
-    It is the one that counts when the notebook is run from top to bottom: the last above the check that defines `name`. A stub
-    that was left as it was counts only where nothing else does, and a cell below the check where nothing above it does.
-    """
+    """Which of the code cells, given as id and source, answers an exercise, and a note on the choice. It is the one
+    that counts when the notebook is run from top to bottom: the last above the check that defines `name`. A stub that
+    was left as it was counts only where nothing else does, and a cell below the check where nothing above it does."""
     marked = [i for i, (own, _) in enumerate(code) if own == id]
     end = place_of_check(id, code)
     if not marked and end == len(code) and not _is_checked(id, code):
@@ -387,7 +375,8 @@ def _asks(id: str) -> re.Pattern[str]:
 @functools.cache
 def defines(name: str) -> re.Pattern[str]:
     return re.compile(
-        rf"^(?:>>> |In \[\d+\]: )?(?:async\s+)?(?:def|class)\s+{name}\b|^{name}\s*(?::[^=\n]*)?=(?!=)|^(?:from|import)\s.*\b{name}\b"
+        rf"^(?:>>> |In \[\d+\]: )?(?:async\s+)?(?:def|class)\s+{name}\b|^{name}\s*(?::[^=\n]*)?=(?!=)"
+        rf"|^(?:from|import)\s.*\b{name}\b"
         rf"|^[\w*, (]*\b{name}\b[\w*, )]*=(?!=)",
         re.MULTILINE,
     )
@@ -405,7 +394,8 @@ def _changes(name: str) -> re.Pattern[str]:
 
 _STUB = re.compile(r"(?m)^[ \t]*# YOUR CODE HERE\n[ \t]*raise NotImplementedError")
 _EMPTY = re.compile(
-    r"\s*(?:#.*|@.*|(?:def|class)\b.*:|raise NotImplementedError.*|pass|\.\.\.|[\"'].*[\"']: None\}?,?|\w+ = (?:\{|None)|\})?\s*"
+    r"\s*(?:#.*|@.*|(?:def|class)\b.*:|raise NotImplementedError.*|pass|\.\.\."
+    r"|[\"'].*[\"']: None\}?,?|\w+ = (?:\{|None)|\})?\s*"
 )
 
 
@@ -417,10 +407,8 @@ def _is_stub(source: str) -> bool:
 
 
 def _cell(cell: object) -> tuple[str, str, str]:
-    """The type, nbgrader id and source of a cell; empty values if it is not a cell.
-
-    As in Jupyter, the indentation of the first line is taken from all of them.
-    """
+    """The type, nbgrader id and source of a cell; empty values if it is not a cell. As in Jupyter, the indentation of
+    the first line is taken from all of them."""
     if not isinstance(cell, dict):
         return "", "", ""
     source, metadata = cell.get("source", ""), cell.get("metadata", {})

@@ -1,8 +1,6 @@
-"""The judge: reads what the probe observed, and decides what is right, what is not, and which mistake it was.
-
-It sees only plain data. It runs the same probe on the reference and on each misconception. An answer that behaves like a
-misconception on every input of a criterion has made that mistake.
-"""
+"""The judge: reads what the probe observed, and decides what is right, what is not, and which mistake it was. It sees
+only plain data. It runs the same probe on the reference and on each misconception. An answer that behaves like a
+misconception on every input of a criterion has made that mistake."""
 
 from __future__ import annotations
 
@@ -55,10 +53,8 @@ class Mark:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The grade of one answer. `trouble` is a sentence on what prevented it from running, if anything did.
-
-    `reason` says the same to the teacher, without any word from the submission.
-    """
+    """The grade of one answer. `trouble` is a sentence on what prevented it from running, if anything did. `reason`
+    says the same to the teacher, without any word from the submission."""
 
     exercise: str
     marks: tuple[Mark, ...]
@@ -82,11 +78,9 @@ class Verdict:
 
 
 def judge(exercise: Exercise, probed: Data, seed: int = 0) -> Verdict:
-    """Grade the probe's result for `exercise`; `seed` is the seed of its random cases.
-
-    `probed` may also be `{"trouble": kind}` if the answer could not run at all. It comes from an untrusted process: anything
-    malformed in it counts as a wrong answer, never as an error here, and takes no time.
-    """
+    """Grade the probe's result for `exercise`; `seed` is the seed of its random cases. `probed` may also be
+    `{"trouble": kind}` if the answer could not run at all. It comes from an untrusted process: anything malformed in it
+    counts as a wrong answer, never as an error here, and takes no time."""
     beside = known(exercise, seed, exercise.available)  # its first call runs PyTorch: not the answer's time
     try:
         with time_limit(Budget(SECONDS)):
@@ -107,7 +101,7 @@ def judge(exercise: Exercise, probed: Data, seed: int = 0) -> Verdict:
 
 
 def _missed(exercise: Exercise, beside: Known, seen: Observed, changed: schema.Changed) -> list[Where]:
-    """Where something else is seen than is right. A changed argument costs the points of one criterion, the first where it was seen."""
+    """Where the observations are not the right ones. A changed argument costs only the first criterion that saw it."""
     first = min((where[1] for where in seen if changed[where]), default=None)
     return [
         where
@@ -161,12 +155,10 @@ def _judged(
 def _explained(
     missed: list[Where], suspects: list[tuple[Misconception, set[Where]]], got: Observed
 ) -> dict[int, Misconception]:
-    """The misconception behind each missed criterion, by position, where the observations show it.
-
-    A misconception that behaves the same everywhere is the one. Otherwise several may be combined: then one must explain each
-    missed criterion, on all of its inputs and not only by errors. If anything stays unexplained, none is named: a hint must not
-    claim more than was seen.
-    """
+    """The misconception behind each missed criterion, by position, where the observations show it. A misconception that
+    behaves the same everywhere is the one. Otherwise several may be combined: then one must explain each missed
+    criterion, on all of its inputs and not only by errors. If anything stays unexplained, none is named: a hint must
+    not claim more than was seen."""
     places = {where[1] for where in missed}
     whole = next((wrong for wrong, agreed in suspects if len(agreed) == len(got)), None)
     if whole is not None:
@@ -184,7 +176,7 @@ def _explained(
 
 
 def _further(failure: Failure, others: list[str], shares: str) -> tuple[str, ...]:
-    """What may be said next: where the mistake is known, what the numbers show; else the hints for others, the nearest first."""
+    """What may be said next: for a known mistake what the numbers show; else the other hints, the nearest first."""
     if failure.message == BLANK:
         return ()
     if failure.hint:
@@ -289,7 +281,7 @@ def _measured(criterion: Criterion, case: Data, data: Data) -> Data:
 
 
 def _same_error(a: Data, b: Data) -> bool:
-    """Whether two matching observations that are errors are the same error: the engine has a fixed sentence for each."""
+    """Whether two matching observations that are errors are the same one: the engine has a fixed sentence for each."""
     if not (isinstance(a, dict) and isinstance(b, dict) and "raised" in a and "raised" in b):
         return True
     if not (a["beneath"] and b["beneath"]):  # raised by the answers themselves, in their own words
@@ -357,7 +349,7 @@ def _failure(
 
 
 def _is_long(got: Data) -> bool:
-    """Whether so many numbers came that nobody would read them: of a measured criterion the message says what they show."""
+    """Whether more numbers came than anybody would read. A measured criterion's message says what they show."""
     return len(plain.show(got)) > LONGEST
 
 
@@ -366,7 +358,7 @@ def _short(text: str) -> str:
 
 
 def difference(expected: Data, got: Data, part: bool = False) -> str:
-    """One sentence on how `got` differs from `expected`, which may be a part of a result: the most important difference.
+    """One sentence on the most important difference of `got` from `expected`, which may be a part of a result.
 
     >>> difference({"tuple": [1.0, 2.0]}, {"tuple": [1.0]})
     'Wrong shape: expected 2 values, but got 1.'

@@ -1,8 +1,6 @@
-"""What a wrong answer has to do with the right one: the simplest relation that holds on *all* inputs of a criterion.
-
-It is for answers that behave like none of the known mistakes. It claims nothing about how they were made, only what the numbers
-show: a factor, a sign, a swapped pair, a missing axis, a term too much, or which inputs go wrong.
-"""
+"""What a wrong answer has to do with the right one: the simplest relation that holds on *all* inputs of a criterion. It
+is for answers that behave like none of the known mistakes. It claims nothing about how they were made, only what the
+numbers show: a factor, a sign, a swapped pair, a missing axis, a term too much, or which inputs go wrong."""
 
 from __future__ import annotations
 
@@ -256,10 +254,8 @@ def _term(pairs: Pairs) -> float | None:
 
 
 def _expressions(rows: Sequence[Row]) -> Iterator[tuple[str, list[np.ndarray]]]:
-    """What can be made of the inputs, simplest first: an input, its size, products, sums, differences, quotients.
-
-    A size that is the same on all inputs tells no more than a number.
-    """
+    """What can be made of the inputs, simplest first: an input, its size, products, sums, differences, quotients. A
+    size that is the same on all inputs tells no more than a number."""
     single: dict[str, list[np.ndarray]] = {}
     for name in rows[0].inputs:
         values = [_input(row.inputs.get(name)) for row in rows]
@@ -355,7 +351,7 @@ def _of_shapes(pairs: Pairs) -> str:
 
 
 def _where(rows: Sequence[Row]) -> str:
-    """Which inputs go wrong: the few that do or do not, or a property of one input, or of two, that tells them apart."""
+    """Which inputs go wrong: the few that do, or do not, or what tells one input, or a pair of them, apart."""
     named = {_shown(row): row.right for row in rows}
     right, wrong = ([name for name, held in named.items() if held is which] for which in (True, False))
     if not right or not wrong:

@@ -1,8 +1,6 @@
-"""How a student sees a verdict: rich text in a notebook, plain text in a terminal; light and dark.
-
-Everything that came from the answer (messages, types, numbers) is escaped, because one student's report may be opened in
-another person's browser.
-"""
+"""How a student sees a verdict: rich text in a notebook, plain text in a terminal; light and dark. Everything that came
+from the answer (messages, types, numbers) is escaped, because one student's report may be opened in another person's
+browser."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from typing import Any
 from ..look import drawn
 from .judge import Mark, Verdict
 
-# Safe for colour-blind readers, and doubled by a sign and a word; mixed with the page's text, each is read on light and on dark.
+# Safe for colour-blind readers, and doubled by a sign and a word. Mixed with the page's text, legible on both themes.
 GOOD, BAD = (f"color-mix(in srgb, {colour} 70%, currentcolor)" for colour in ("#009E73", "#D55E00"))
 FURTHER = "next hint"
 ENOUGH = 3  # checks without success, after which there is more help
@@ -25,7 +23,7 @@ ENOUGH = 3  # checks without success, after which there is more help
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """A verdict that shows itself wherever it is displayed. `tries` is how often the answer was checked without success."""
+    """A verdict that shows itself wherever it is displayed. `tries` counts the checks without success."""
 
     verdict: Verdict
     tries: int = 0
@@ -52,7 +50,7 @@ class Report:
         return html_of(self.verdict, self.tries)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        # nbgrader reads partial credit from a graded cell's text output; text that is not a number would count as full marks.
+        # nbgrader reads partial credit from a graded cell's text output. Text that is no number would give full marks.
         grading = "NBGRADER_EXECUTION" in os.environ
         text = str(self.points) if grading else repr(self)
         return {"text/plain": text, "text/markdown": self._repr_markdown_(), "text/html": self._repr_html_()}
@@ -86,10 +84,8 @@ def text_lines(verdict: Verdict, tries: int = 0) -> list[str]:
 
 
 def html_of(verdict: Verdict, tries: int = 0, below: str = "") -> str:
-    """The verdict as an HTML fragment that uses the colours of JupyterLab's theme, or of its page.
-
-    `below` announces what is shown below it, and a picture of the input is then not drawn.
-    """
+    """The verdict as an HTML fragment that uses the colours of JupyterLab's theme, or of its page. `below` announces
+    what is shown below it, and a picture of the input is then not drawn."""
     drawing = not below
     body = f'<p style="margin:4px 0">{html.escape(verdict.trouble)}</p>' if verdict.trouble else ""
     for mark, rows in _marks(verdict, tries):

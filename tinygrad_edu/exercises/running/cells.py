@@ -2,8 +2,8 @@
 
 It is loaded before the sandbox forks for an answer, so it must not import the judge or a lesson.
 
-    python -m tinygrad_edu.exercises.running.cells SOCKET_FD [torch]     # serve
-    python -m tinygrad_edu.exercises.running.cells once [torch]          # one answer, by stdin and stdout, where there is no fork
+    python -m tinygrad_edu.exercises.running.cells SOCKET_FD [torch]  # serve
+    python -m tinygrad_edu.exercises.running.cells once [torch]  # an answer by stdin and stdout, where there is no fork
 """
 
 from __future__ import annotations
@@ -42,12 +42,13 @@ INSTRUMENTS = [
 ]
 """Modules that a probe relies on."""
 
-STANDARD = """abc array base64 bisect calendar cmath collections collections.abc contextlib contextvars copy dataclasses datetime
-decimal difflib doctest enum fractions functools gc graphlib hashlib heapq inspect io itertools json keyword logging math numbers
-operator os pathlib pickle platform pprint queue random re reprlib secrets statistics string struct sys tempfile textwrap threading
-time timeit traceback types typing typing_extensions unittest uuid warnings weakref zlib"""
-ENGINES = """numpy numpy.linalg numpy.random numpy.testing numpy.polynomial numpy.fft numpy.typing numpy.ma numpy.lib.stride_tricks
-tinygrad_edu.overrides
+STANDARD = """abc array base64 bisect calendar cmath collections collections.abc contextlib contextvars copy dataclasses
+datetime decimal difflib doctest enum fractions functools gc graphlib hashlib heapq inspect io itertools json keyword
+logging math numbers operator os pathlib pickle platform pprint queue random re reprlib secrets statistics string struct
+sys tempfile textwrap threading time timeit traceback types typing typing_extensions unittest uuid warnings weakref
+zlib"""
+ENGINES = """numpy numpy.linalg numpy.random numpy.testing numpy.polynomial numpy.fft numpy.typing numpy.ma
+numpy.lib.stride_tricks tinygrad_edu.overrides
 tinygrad_edu.library torch.nn.functional torch.optim torch.func torch.utils.checkpoint torch.autograd.functional"""
 DRAWING = ("IPython", "ipywidgets", "matplotlib", "viz")
 """Modules that only draw: an answer that still holds a picture from trying it out is graded without it."""
@@ -75,14 +76,14 @@ def preload(engines: list[str]) -> None:
                     importlib.import_module(module.name)
     importlib.import_module("tinygrad_edu.exercises.programs")
     _translate()
-    sys.modules["tinygrad_edu.exercises"].check = lambda id, answer: None  # type: ignore[attr-defined] # cells may call it
+    vars(sys.modules["tinygrad_edu.exercises"])["check"] = lambda id, answer: None  # cells may call it
     if "torch" in engines:
         use_torch_once()
 
 
 @functools.cache
 def _translate() -> Callable[[str], str]:
-    """IPython's own translation of a cell, loaded without the rest of IPython; nothing is translated where there is no IPython."""
+    """IPython's translation of a cell, without the rest of IPython; nothing is translated where there is no IPython."""
     spec = importlib.util.find_spec("IPython")
     if spec is None or spec.submodule_search_locations is None:
         return str
@@ -116,12 +117,9 @@ class _LastResort(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def run(unit: Data, intact: Callable[[], None] = helpers.intact) -> Data:
-    """Run one answer: execute its cell, take the definition, and probe it. Returns what the judge reads.
-
-    `intact` is called whenever code of the answer has run.
-
-    That is the probe's data, a kind of trouble, or `{"again": "torch"}` if PyTorch was imported and is not loaded.
-    """
+    """Run one answer: execute its cell, take the definition, and probe it. Returns what the judge reads. `intact` is
+    called whenever code of the answer has run. That is the probe's data, a kind of trouble, or `{"again": "torch"}` if
+    PyTorch was imported and is not loaded."""
     asked = _LastResort()
     sys.meta_path.append(asked)
     result = _run(unit, intact)
@@ -205,7 +203,7 @@ def _execute(code: CodeType, names: dict[str, Any]) -> None:
 
 
 class _Compiler:
-    """Compiles statements as a notebook does: a `from __future__ import` holds from then on, also in the cells below."""
+    """Compiles statements as a notebook does: a `from __future__ import` holds from then on, in later cells, too."""
 
     def __init__(self, above: list[str]) -> None:
         self.flags = 0
@@ -239,10 +237,8 @@ class _Compiler:
 
 def _needed(answer: list[CodeType], others: list[str], later: list[str], compiler: _Compiler) -> list[CodeType]:
     """The statements of the other cells that define names `answer` uses, directly or indirectly. The cells are not run.
-
-    For each name these are its last definition and later changes: `TABLE = {}`, then `TABLE["a"] = 1`. The cells of `later`
-    are below the check, and are used only for names that the cells above do not define.
-    """
+    For each name these are its last definition and later changes: `TABLE = {}`, then `TABLE["a"] = 1`. The cells of are
+    below the check, and are used only for names that the cells above do not define."""
     above, below = _statements(others), _statements(later)
     statements = above + below
     wanted, taken = list(answer), dict[int, CodeType]()

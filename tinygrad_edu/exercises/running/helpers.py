@@ -54,9 +54,7 @@ def run_function(T: Any, function: Any, inputs: list, grad_output: Any, *constan
 
 def changed_in_place(T: Any, function: Any, inputs: list) -> list:
     """For each input, what happens if it is changed in place between the passes: "honest", or how large the error is.
-
-    Honest means to raise, or to return the gradients for the values that forward saw.
-    """
+    Honest means to raise, or to return the gradients for the values that forward saw."""
 
     def gradients(changed: int) -> list:
         tensors = [T.tensor(value, requires_grad=True) for value in inputs]

@@ -1,8 +1,6 @@
-"""The probe: runs an answer on every case and records the results as plain data.
-
-It runs in the student's process, so it only *observes*: it contains no expected value, no verdict, nothing worth stealing.
-It must import neither the judge nor a lesson, because the sandbox loads it before it forks for a submission.
-"""
+"""The probe: runs an answer on every case and records the results as plain data. It runs in the student's process, so
+it only *observes*: it contains no expected value, no verdict, nothing worth stealing. It must import neither the judge
+nor a lesson, because the sandbox loads it before it forks for a submission."""
 
 from __future__ import annotations
 
@@ -40,9 +38,10 @@ def probe(
 ) -> Data:
     """Run each probe on its cases with `answer`, for each engine, within one budget: `seconds`, and the time `until`.
 
-    A case is an encoded tuple of arguments, decoded again for each call, so an answer that writes into its inputs harms only
-    itself. `intact` is called whenever the answer returns. `parameters` names those of the answer, or of the methods of a class, by which it says what was changed.
-    Returns `{"answer": kind, "observed": {engine: [[observation, …], …]}, "changed": {engine: [[[name, …], …], …]}}`.
+    A case is an encoded tuple of arguments, decoded again for each call, so an answer that writes into its inputs harms
+    only itself. `intact` is called whenever the answer returns. `parameters` names those of the answer, or of the
+    methods of a class, by which it says what was changed. Returns `{"answer": kind, "observed": {engine: [[observation,
+    …], …]}, "changed": {engine: [[[name, …], …], …]}}`.
     """
     prepare(engines)
     kind = kind_of_answer(answer)
@@ -123,8 +122,8 @@ _OF_PYTHON = {id(kind): name for name, kind in vars(builtins).items() if isinsta
 def raised(error: BaseException) -> Data:
     """A description of the exception being handled: its type, its message, and the last line of the answer in it.
 
-    A custom error of the answer counts `as` the Python error that it derives from. `beneath` says whether Python or an engine
-    raised it, in words that are always the same, and not a `raise` of the answer's own.
+    A custom error of the answer counts `as` the Python error that it derives from. `beneath` says whether Python or an
+    engine raised it, in words that are always the same, and not a `raise` of the answer's own.
 
     The answer's own code makes its message, so call this within a time limit.
     """
@@ -162,10 +161,8 @@ def _is_answer(filename: str) -> bool:
 
 @functools.cache
 def use_torch_once() -> None:
-    """Use what imports a part of PyTorch on first use.
-
-    That can take more time than an answer has, and in a sandbox there is later no file to import from.
-    """
+    """Use what imports a part of PyTorch on first use. That can take more time than an answer has, and in a sandbox
+    there is later no file to import from."""
     torch = importlib.import_module("torch")
     w = torch.ones(2, requires_grad=True)
     torch.autograd.grad(w * w, w, grad_outputs=torch.ones(2))

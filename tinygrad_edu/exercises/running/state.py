@@ -1,7 +1,5 @@
-"""What an answer did to its arguments: their state before a call, and what of it is different afterwards.
-
-It is observed in the student's process; which changes an exercise allows, only the judge knows.
-"""
+"""What an answer did to its arguments: their state before a call, and what of it is different afterwards. It is
+observed in the student's process; which changes an exercise allows, only the judge knows."""
 
 from __future__ import annotations
 
@@ -86,7 +84,7 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
 def watching(
     function: Callable, names: Sequence[str], note: Callable[[str], object], intact: Callable[[], None] = intact
 ) -> Callable:
-    """`function`; it calls `note` with each argument that a call has changed, such as "x" or "x.grad", and `intact` after it."""
+    """`function`, but each call notes the arguments that it changed, such as "x" or "x.grad", then calls `intact`."""
 
     def watched(*arguments: Any, **named: Any) -> Any:
         given = [*zip(names, arguments, strict=False), *((name, named[name]) for name in names if name in named)]
@@ -110,7 +108,7 @@ def watched_class(
     note: Callable[[str], object],
     intact: Callable[[], None] = intact,
 ) -> Iterator[None]:
-    """While this holds, the methods of the class `answer` are watched: those that it defines or gets from a class like it."""
+    """While this holds, the methods of the class `answer` are watched: its own, and those of a class like it."""
     own = type.__dict__["__dict__"].__get__(answer)
     replaced = []
     for method, names in methods.items():

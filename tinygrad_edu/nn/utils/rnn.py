@@ -91,7 +91,7 @@ def _steps(lengths: np.ndarray) -> tuple[Tensor, Tensor]:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Pack padded sequences (L, N, …), or (N, L, …) with `batch_first`, of the given lengths, for `RNN`, `LSTM` and `GRU`.
+    """Pack padded sequences (L, N, …), with `batch_first` (N, L, …), of given lengths for `RNN`, `LSTM` and `GRU`.
 
     Raises:
         RuntimeError: a length is not positive, or they are not in decreasing order although `enforce_sorted` is True.

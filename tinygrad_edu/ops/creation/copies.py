@@ -1,4 +1,4 @@
-"""Copies and fills: `clone` and `to` (same values, new storage), `copy_`, `fill_` and `zero_` (new values, same storage)."""
+"""Copies and fills: `clone` and `to` (same values, new storage), `copy_`, `fill_`, `zero_` (the same storage)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Clone(LinearOp):
         return grad
 
 
-def cast(array, dtype):
+def cast(array: Any, dtype: Any) -> Any:
     """A copy in another dtype."""
     return array.astype(dtype, order="C" if 0 in array.strides else "K")
 
@@ -90,7 +90,7 @@ class FillTensor(Fill, name="FillBackward3"):
 
 
 @public()
-def clone(input, *, memory_format=None) -> Tensor:
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with its own storage. It stays in the graph: gradients flow back through it."""
     return Clone.apply(input, order="C" if memory_format == "contiguous_format" else "K")
 
@@ -100,12 +100,12 @@ def to_copy(input: Any, dtype: np.dtype) -> Any:
     return ToCopy.apply(input, dtype=dtype)
 
 
-def contiguous_clone(value):
+def contiguous_clone(value: Any) -> Any:
     """A copy in row-major order, which can be viewed in any shape."""
     return Clone.apply(value, order="C")
 
 
-def copy_(self, other, non_blocking=False):
+def copy_(self: Any, other: Any, non_blocking: bool = False) -> Any:
     """Write the values of `other`, broadcast to this tensor's shape, into this tensor.
 
     >>> x = T.tensor([1.0, 2.0], requires_grad=True)
@@ -118,18 +118,18 @@ def copy_(self, other, non_blocking=False):
     return Copy.apply_(self, other if isinstance(other, Tensor) else wrap(np.asarray(other)))
 
 
-def overwrite(self, result):
-    """Write the result of an op into `self`, as an in-place form does: its type must fit, which `copy_` does not ask."""
+def overwrite(self: Any, result: Any) -> Any:
+    """Write the result of an op into `self` as an in-place form does. Its type must fit, unlike for `copy_`."""
     check_fits(self, result._data)
     return copy_(self, result)
 
 
-def zero_(self):
+def zero_(self: Any) -> Any:
     """Set all elements to 0."""
     return Zero.apply_(self)
 
 
-def fill_(self, value):
+def fill_(self: Any, value: Any) -> Any:
     """Set all elements to `value`.
 
     >>> T.zeros(2).fill_(3.0)
@@ -142,7 +142,7 @@ def fill_(self, value):
     return FillTensor.apply_(self, value)
 
 
-def fill_diagonal_(self, fill_value, wrap=False):
+def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
     """Write a number on the diagonal of a matrix."""
     if self.ndim != 2 or wrap:
         raise NotImplementedError("fill_diagonal_ takes a matrix here. Assign to t[range(n), range(n), …] instead.")

@@ -23,7 +23,7 @@ __all__ += ["linspace", "ones", "ones_like", "scalar_tensor", "tensor", "zeros",
 
 
 def shape_of(size: tuple[Any, ...]) -> tuple[int, ...]:
-    """The shape given by the arguments of a call: separate sizes as in `zeros(2, 3)`, or one list as in `zeros([2, 3])`."""
+    """The shape that a call's arguments give: separate sizes as in `zeros(2, 3)`, or one list, `zeros([2, 3])`."""
     if len(size) == 1 and isinstance(size[0], tuple | list):
         size = tuple(size[0])
     for n in size:
@@ -39,7 +39,7 @@ def shape_of(size: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def plain(function: Callable[..., Any], name: str = "") -> Callable[..., Any]:
-    """`function`, accepting the common settings of PyTorch's constructors: a layout or a device that is not here is refused."""
+    """`function`, accepting the settings of PyTorch's constructors. Other layouts and devices are refused."""
 
     # `size=(2, 3)`, for a function that takes `*size`.
     sized = any(p.kind is p.VAR_POSITIONAL for p in inspect.signature(function).parameters.values())
@@ -133,7 +133,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """`data` as a tensor. A tensor of that dtype is returned unchanged, an array shares its memory, anything else is copied.
+    """`data` as a tensor. A tensor of that dtype stays itself, an array shares its memory, anything else is copied.
 
     >>> T.as_tensor([1, 2, 3])
     tensor([1, 2, 3])
@@ -180,7 +180,8 @@ def from_numpy(array: np.ndarray) -> Tensor:
         raise ValueError("At least one stride in the given numpy array is negative: pass array.copy().")
     if not array.flags.writeable:
         warnings.warn(
-            "The given NumPy array is not writable: an in-place op on the tensor will raise. Pass array.copy() instead.",
+            "The given NumPy array is not writable: an in-place op on the tensor will raise. Pass array.copy() "
+            "instead.",
             UserWarning,
             stacklevel=2,
         )
@@ -340,7 +341,8 @@ def _range(kind: np.dtype) -> tuple[int, int]:
 def _overflow(name: str, kind: np.dtype) -> RuntimeError:
     held: Any = np.iinfo(kind) if kind.kind in "iu" else dtypes.finfo(dtypes.from_numpy_dtype(kind))
     return RuntimeError(
-        f"value cannot be converted to type {name} without overflow. {kind.name} holds numbers from {held.min} to {held.max}."
+        f"value cannot be converted to type {name} without overflow. {kind.name} holds numbers from {held.min} to "
+        f"{held.max}."
     )
 
 

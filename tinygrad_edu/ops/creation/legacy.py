@@ -27,8 +27,8 @@ def _made(data: tuple[Any, ...], kind: dtype) -> Tensor:
     if isinstance(data[0], Tensor):
         if data[0].dtype is not kind:
             raise TypeError(
-                f"expected TensorOptions(dtype={kind.name}) (got TensorOptions(dtype={data[0].dtype.name})): the tensor is not "
-                "converted. Write t.to(dtype)."
+                f"expected TensorOptions(dtype={kind.name}) (got TensorOptions(dtype={data[0].dtype.name})): the "
+                "tensor is not converted. Write t.to(dtype)."
             )
         return data[0][...]
     return tensor(data[0], dtype=kind)

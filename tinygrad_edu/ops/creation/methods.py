@@ -61,7 +61,7 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bo
 
 
 def target_of(args: tuple[Any, ...], dtype: Any, device: Any, copy: bool = False) -> tuple[Any, bool]:
-    """The dtype that the arguments of `to` ask for, and whether to copy, in all of PyTorch's forms: (other), (dtype), …."""
+    """The dtype that the arguments of `to` ask for, and whether to copy, in PyTorch's forms: (other), (dtype), …."""
     if args:
         first, *rest = args
         if isinstance(first, Tensor):
@@ -124,9 +124,7 @@ for _function in (detach, detach_):
 
 class _Absent:
     """A placeholder for a name that only PyTorch has: it raises with an explanation. Users may overwrite it.
-
-    `__getattr__` is not used for this: it makes reading any attribute of the class ten times slower.
-    """
+    `__getattr__` is not used for this: it makes reading any attribute of the class ten times slower."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -136,7 +134,7 @@ class _Absent:
 
 
 class AbsentMethods:
-    """Reading a name that only PyTorch has raises the sentence of `absent`. These stand behind all methods that are there."""
+    """Reading a name that only PyTorch has raises the sentence of `absent`. These stand behind all other methods."""
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__()} - {*absent.NAMES})  # completion offers what is there

@@ -1,8 +1,8 @@
 """Random numbers from a seed: `manual_seed`, `Generator`, and tensors filled with random numbers.
 
-The numbers are PyTorch's: from the same seed both draw the same numbers in the same order. So a network starts from the same
-weights and sees its data in the same order. (Apart from rounding, PyTorch's own numbers differ for float16 and, on Intel
-processors, for `bernoulli_` and `exponential_`.)
+The numbers are PyTorch's: from the same seed both draw the same numbers in the same order. So a network starts from the
+same weights and sees its data in the same order. (Apart from rounding, PyTorch's own numbers differ for float16 and, on
+Intel processors, for `bernoulli_` and `exponential_`.)
 """
 
 from __future__ import annotations
@@ -65,10 +65,8 @@ def source(generator: Generator | None) -> Generator:
 
 
 def in_memory_order(draw: Callable[[tuple[int, ...]], np.ndarray], like: np.ndarray) -> np.ndarray:
-    """What `draw` gives for the shape of `like`, with the numbers in the order of its elements in memory.
-
-    So does PyTorch: of a transposed tensor the second number goes to the second row.
-    """
+    """What `draw` gives for the shape of `like`, with the numbers in the order of its elements in memory. So does
+    PyTorch: of a transposed tensor the second number goes to the second row."""
     if like.flags.c_contiguous or 0 in like.strides:
         return draw(like.shape)
     axes = sorted(range(like.ndim), key=lambda axis: -abs(like.strides[axis]))
@@ -349,7 +347,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
 
 
 def random_(self: Tensor, from_: int | None = None, to: int | None = None, *, generator: Any = None) -> Tensor:
-    """Fill with integers from `from_` up to but not including `to`. One bound means from 0; no bound means all that fit."""
+    """Fill with integers from `from_` up to but not including `to`; from 0 for one bound; all that fit for none."""
     if to is None and from_ is not None:
         from_, to = 0, from_
     if from_ is not None and to is not None:

@@ -48,9 +48,13 @@ class Bincount(Op, name="torch::autograd::NotImplemented"):
 
 @public()
 def unique(
-    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim=None
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
 ) -> Any:
-    """The distinct elements, sorted. Optionally also the position of each element among them, and how often each occurs.
+    """The distinct elements, sorted; optionally with each element's position among them, and with their counts.
 
     >>> T.unique(T.tensor([3, 1, 3]))
     tensor([1, 3])
@@ -61,7 +65,7 @@ def unique(
 
 
 @public()
-def bincount(input: Tensor, weights=None, minlength=0) -> Tensor:
+def bincount(input: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
     """Count how often each of 0, 1, 2, … occurs in a vector of integers, or sum the `weights` there.
 
     >>> T.bincount(T.tensor([0, 1, 1, 3]))

@@ -1,8 +1,9 @@
-"""Reading and writing elements along a dimension by index tensors: `gather`, `scatter`, `scatter_add`, `take_along_dim`."""
+"""Reads and writes elements along a dimension by indices: `gather`, `scatter`, `scatter_add`, `take_along_dim`."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -96,17 +97,17 @@ class ScatterAdd(Indexed):
         return take_along(grad, dim, index)
 
 
-def take_along(value, dim, index):
+def take_along(value: Any, dim: Any, index: Any) -> Any:
     """value[…, index[…, i, …], …] along `dim`."""
     return Gather.apply(value, dim=dim, index=index)
 
 
-def put_along(value, size, dim, index):
+def put_along(value: Any, size: Any, dim: Any, index: Any) -> Any:
     """Zeros of shape `size` with `value` added at `index` along `dim`."""
     return PutAlong.apply(value, size=tuple(size), dim=dim, index=index)
 
 
-def checked_index(name, index, ndim=None, size=None, dim=None):
+def checked_index(name: str, index: Any, ndim: int | None = None, size: Any = None, dim: Any = None) -> Any:
     """The array of an index tensor, after checking that each index is within `size` and not negative."""
     if not isinstance(index, Tensor) or (index.value.dtype not in (np.int64, np.int32) and index.value.size):
         raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index. Convert first: index.long().")
@@ -139,13 +140,14 @@ def _axis(name, input, dim, index, src=None):
     if array.size and not fits:
         opening = "Expected index" if name != "gather" else "Size does not match at some dimension: expected index"
         raise RuntimeError(
-            f"{opening} {list(array.shape)} to be no larger than self {list(input.shape)} apart from dimension {axis}{also}"
+            f"{opening} {list(array.shape)} to be no larger than self {list(input.shape)} apart from dimension "
+            f"{axis}{also}"
         )
     return axis
 
 
 @public()
-def gather(input, dim, index, *, sparse_grad: bool = False) -> Tensor:
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """Pick elements along `dim` by index: for dim = 1, result[i][j] = input[i][index[i][j]].
 
     >>> T.gather(T.tensor([[1.0, 2.0], [3.0, 4.0]]), 1, T.tensor([[1], [0]]))
@@ -156,7 +158,7 @@ def gather(input, dim, index, *, sparse_grad: bool = False) -> Tensor:
 
 
 @public()
-def take_along_dim(input, indices, dim=None) -> Tensor:
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """As gather, but `indices` and `input` are first broadcast against each other along the other dimensions.
 
     >>> T.take_along_dim(T.tensor([[3, 1], [2, 4]]), T.tensor([[1, 0], [0, 1]]), dim=1)
@@ -199,7 +201,9 @@ def _scatter_(self, dim, index, src=None, *, value=None, reduce=None):
 
 
 @public()
-def scatter(input, dim, index, src=None, *, value=None, reduce=None) -> Tensor:
+def scatter(
+    input: Tensor, dim: int, index: Tensor, src: Tensor | None = None, *, value: Any = None, reduce: Any = None
+) -> Tensor:
     """A copy of `input` with elements of `src` written at `index`: for dim = 1, result[i][index[i][j]] = src[i][j]."""
     return _scatter("apply", input, dim, index, src, value, reduce)
 
@@ -214,7 +218,7 @@ def _scatter_add_(self, dim, index, src):
 
 
 @public()
-def scatter_add(input, dim, index, src) -> Tensor:
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy of `input` with elements of `src` added at `index`: for dim = 1, result[i][index[i][j]] += src[i][j]."""
     return _scatter_add("apply", input, dim, index, src)
 

@@ -68,7 +68,7 @@ class IndexPut(LinearOp):
         return Index.apply(grad, indices=indices)
 
 
-def accumulate_at(value, size, indices):
+def accumulate_at(value: Any, size: Any, indices: Any) -> Any:
     """Zeros of shape `size` with `value` added at `indices`."""
     return AccumulateAt.apply(value, size=tuple(size), indices=indices)
 
@@ -84,13 +84,13 @@ def _index_put_(self, indices, values, accumulate=False):
 
 
 @public()
-def index_put(input, indices, values, accumulate: bool = False) -> Tensor:
+def index_put(input: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     """A copy of `input` with `values` written at `indices`, or added there with `accumulate`."""
     return IndexPut.apply(input, values, indices=_put_settings(input, indices, values), accumulate=accumulate)
 
 
 @public()
-def select(input, dim, index) -> Tensor:
+def select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slice at `index` along `dim`, as a view without that dimension.
 
     >>> T.select(T.tensor([[1, 2], [3, 4]]), 0, 1)
@@ -102,7 +102,7 @@ def select(input, dim, index) -> Tensor:
 
 
 @public()
-def narrow(input, dim, start, length) -> Tensor:
+def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """A view of `length` positions along `dim`, from `start` on.
 
     >>> T.narrow(T.tensor([1, 2, 3, 4]), 0, 1, 2)
@@ -181,10 +181,8 @@ def _plan(t, key):
 
 
 def _window(input, key):
-    """The basic part of `input[key]`, as a chain of views; and the arrays that index that result, or None.
-
-    PyTorch first applies integers, slices and None, each as a view, and passes the arrays to one `index` op.
-    """
+    """The basic part of `input[key]`, as a chain of views; and the arrays that index that result, or None. PyTorch
+    first applies integers, slices and None, each as a view, and passes the arrays to one `index` op."""
     if not input.ndim and isinstance(key, slice):
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if not input.ndim and type(key) is int:
@@ -253,7 +251,7 @@ def _no_such_shape(indices):
     return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}")
 
 
-def getitem(input, key):
+def getitem(input: Any, key: Any) -> Any:
     """`input[key]`: a view for integers and slices, a copy for index arrays and masks."""
     key = _as_tuple(key)
     if isinstance(key, slice) and input.ndim:

@@ -95,7 +95,7 @@ class MaskedPlace(LinearOp, name="MaskedScatterBackward1"):
         return MaskedSelect.apply(grad, mask=mask)
 
 
-def where(condition, input, other):
+def where(condition: Any, input: Any, other: Any) -> Any:
     """input where `condition` is True, other elsewhere."""
     return Where.apply(input, other, condition=condition)
 
@@ -145,13 +145,13 @@ def _masked_fill_(self, mask, value):
 
 
 @public()
-def masked_fill(input, mask, value) -> Tensor:
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy of `input` with `value` where `mask` is True."""
     return _masked_fill("apply", input, mask, value)
 
 
 @public()
-def masked_select(input, mask) -> Tensor:
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` is True, as a vector.
 
     >>> T.masked_select(T.tensor([1, 2, 3]), T.tensor([True, False, True]))
@@ -164,7 +164,7 @@ def masked_select(input, mask) -> Tensor:
 
 
 @public()
-def nonzero(input, *, as_tuple: bool = False) -> Any:
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the nonzero elements, one per row; with `as_tuple`, one vector per dimension.
 
     >>> T.nonzero(T.tensor([0, 3, 0, 5]))
@@ -178,7 +178,7 @@ def nonzero(input, *, as_tuple: bool = False) -> Any:
 
 
 @public()
-def argwhere(input) -> Tensor:
+def argwhere(input: Tensor) -> Tensor:
     """The indices of the nonzero elements, one per row."""
     return nonzero(input)
 

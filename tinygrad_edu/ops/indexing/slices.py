@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...array.tensor import Tensor
@@ -111,7 +113,7 @@ class IndexFillTensor(Indexed, name="IndexFillBackward1"):
 
 
 def _settings(name, input, dim, index, source=None):
-    """The settings of an op of slices, after checking that `index` is a vector within the tensor, with a slice for each."""
+    """The settings of an op of slices. Checks that `index` is a vector within the tensor, with a slice for each."""
     axis = axis_of(dim, input.ndim)
     array = checked_index(name, index)
     if array.ndim > 1:
@@ -143,7 +145,8 @@ def _check_source(name, input, axis, count, source):
                 f"index_add_(): Indexing dim {axis} is out of bounds of the source tensor with dim {len(given)}"
             )
         if count != size:
-            text = f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): ({size}), for dim: {axis}"
+            sizes = f"source.size(dim): ({size}), for dim: {axis}"
+            text = f"index_add_(): Number of indices ({count}) should be equal to {sizes}"
             raise RuntimeError(text)
         if given != (*shape[:axis], count, *shape[axis + 1 :])[: len(shape)] and (given or shape):
             text = (
@@ -155,12 +158,13 @@ def _check_source(name, input, axis, count, source):
         raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {count})")
     if given and shape and len(given) != len(shape):
         raise IndexError(
-            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality "
-            f"({len(given)}), destination dimensionality ({len(shape)})"
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({len(given)}), destination dimensionality ({len(shape)})"
         )
     if kind != other:
         raise RuntimeError(
-            f"index_copy_(): self and source expected to have the same dtype, but got (self) {kind} and (source) {other}"
+            f"index_copy_(): self and source expected to have the same dtype, but got (self) {kind} and (source) "
+            f"{other}"
         )
     mine, theirs = ([n for d, n in enumerate(sizes) if d != axis] for sizes in (shape, given))
     if mine != theirs:
@@ -173,7 +177,7 @@ def _check_source(name, input, axis, count, source):
 
 
 @public()
-def index_select(input, dim, index) -> Tensor:
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """A copy of the slices of `input` along `dim` whose numbers are in the vector `index`.
 
     >>> T.index_select(T.arange(4) * 10, 0, T.tensor([3, 0]))
@@ -189,7 +193,7 @@ def _index_add_(self, dim, index, source, *, alpha=1):
 
 
 @public()
-def index_add(input, dim, index, source, *, alpha=1) -> Tensor:
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
     """A copy of `input` with alpha * source added to its slices `index` along `dim`."""
     return IndexAdd.apply(input, source, alpha=alpha, **_settings("index_add", input, dim, index, source))
 
@@ -199,7 +203,7 @@ def _index_copy_(self, dim, index, source):
 
 
 @public()
-def index_copy(input, dim, index, source) -> Tensor:
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy of `input` with its slices `index` along `dim` replaced by `source`."""
     return IndexCopy.apply(input, source, **_settings("index_copy", input, dim, index, source))
 
@@ -220,7 +224,7 @@ def _index_fill_(self, dim, index, value):
 
 
 @public()
-def index_fill(input, dim, index, value) -> Tensor:
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy of `input` with its slices `index` along `dim` filled with a number or a 0-d tensor."""
     return _index_fill("apply", input, dim, index, value)
 

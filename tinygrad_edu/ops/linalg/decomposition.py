@@ -138,7 +138,7 @@ def det(A: Tensor) -> Tensor:
 
 
 @public(where=_LINALG)
-def solve(A: Tensor, B, *, left: bool = True) -> Any:
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Any:
     """The X with A·X = B, or with `left=False`, X·A = B. B is a vector or a matrix.
 
     >>> T.linalg.solve(T.tensor([[2.0, 0.0], [0.0, 4.0]]), T.tensor([2.0, 2.0]))

@@ -16,7 +16,7 @@ from .matmul import bmm, mm
 
 
 @public()
-def inner(input: Tensor, other) -> Tensor:
+def inner(input: Tensor, other: Tensor) -> Tensor:
     """The dot products along the last dimension of both.
 
     >>> T.inner(T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]))
@@ -31,7 +31,7 @@ def inner(input: Tensor, other) -> Tensor:
 
 
 @public()
-def tensordot(a, b, dims=2) -> Any:
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """Sum products over pairs of dimensions: the last `dims` of `a` with the first of `b`, or the listed pairs.
 
     >>> T.tensordot(T.ones(2, 3), T.ones(3, 4), dims=1).shape
@@ -60,8 +60,8 @@ def tensordot(a, b, dims=2) -> Any:
 
 
 @public()
-def einsum(equation, *operands) -> Any:
-    """Sum products by Einstein's notation: "ij,jk->ik" is the matrix product. Operands are contracted from left to right.
+def einsum(equation: Any, *operands: Any) -> Any:
+    """Sum products by Einstein's notation: "ij,jk->ik" is the matrix product. Operands contract from left to right.
 
     >>> T.einsum('ij,jk->ik', T.ones(2, 3), T.ones(3, 4)).shape
     tinygrad_edu.Size([2, 4])
@@ -131,7 +131,8 @@ def _check_sizes(terms, operands):
         for label, n in zip(term, operand.shape, strict=True):
             if own.setdefault(label, n) != n:
                 raise RuntimeError(
-                    f"einsum(): subscript {label} is repeated for operand {i} but the sizes don't match, {n} != {own[label]}"
+                    f"einsum(): subscript {label} is repeated for operand {i} but the sizes don't match, {n} != "
+                    f"{own[label]}"
                 )
             if sizes.get(label, 1) not in (1, n) and n != 1:
                 what = f"subscript {label}" if isinstance(label, str) else "a dimension covered by ellipsis"

@@ -130,7 +130,7 @@ def _check_product(a, b):
 
 
 @public()
-def dot(input, tensor) -> Tensor:
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The dot product of two vectors.
 
     >>> T.dot(T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]))
@@ -147,7 +147,7 @@ def dot(input, tensor) -> Tensor:
 
 
 @public()
-def mv(input, vec) -> Tensor:
+def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector.
 
     >>> T.mv(T.tensor([[1.0, 2.0], [3.0, 4.0]]), T.tensor([1.0, 1.0]))
@@ -164,7 +164,7 @@ def mv(input, vec) -> Tensor:
 
 
 @public()
-def mm(input, mat2) -> Tensor:
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices.
 
     >>> T.mm(T.tensor([[1.0, 2.0]]), T.tensor([[3.0], [4.0]]))
@@ -188,7 +188,7 @@ def _check_batches(a, b):
 
 
 @public()
-def bmm(input, mat2) -> Tensor:
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The matrix products of two batches.
 
     >>> T.bmm(T.ones(5, 2, 3), T.ones(5, 3, 4)).shape
@@ -209,7 +209,7 @@ def _check_addmm(input, mat1, mat2):
 
 
 @public()
-def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2).
 
     >>> T.addmm(T.ones(2), T.eye(2), T.tensor([[1.0, 2.0], [3.0, 4.0]]))
@@ -221,7 +221,7 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor:
 
 
 @public()
-def baddbmm(input, batch1, batch2, *, beta=1, alpha=1) -> Tensor:
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2).
 
     >>> T.baddbmm(T.zeros(1), T.ones(2, 1, 3), T.ones(2, 3, 1)).shape
@@ -232,7 +232,7 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1) -> Tensor:
 
 
 @public(where=(functions, linalg_functions))
-def matmul(input, other) -> Tensor:
+def matmul(input: Tensor, other: Tensor | float) -> Tensor:
     """The product of vectors, matrices or batches of matrices. The dimensions decide which, as in PyTorch.
 
     >>> T.matmul(T.ones(2, 3), T.ones(3, 4)).shape
@@ -291,8 +291,8 @@ def _folded(left, right):
     return contiguous_clone(transpose(product, -2, -1)) if swapped else product
 
 
-def unsafe_view(value, size):
-    """A product in another shape. It is not a view, since nothing else uses the product, so it may be changed in place."""
+def unsafe_view(value: Any, size: Any) -> Any:
+    """A product in another shape: no view, since nothing else uses the product, so it may be changed in place."""
     return UnsafeView.apply(value, size=size)
 
 
@@ -301,7 +301,7 @@ def __rmatmul__(self, other) -> Any:
 
 
 @public()
-def outer(input, vec2) -> Tensor:
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The outer product: each element of one vector times each element of the other.
 
     >>> T.outer(T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]))

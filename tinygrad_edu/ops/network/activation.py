@@ -192,7 +192,7 @@ def softsign(input: Tensor) -> Tensor:
 
 
 @public(where=NN)
-def glu(input: Tensor, dim=-1) -> Tensor:
+def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The gated linear unit: the first half along `dim`, multiplied by the sigmoid of the second half.
 
     >>> T.nn.functional.glu(T.tensor([1.0, 2.0, 0.0, 0.0]))

@@ -96,11 +96,18 @@ def _check(query, key, value, mask):
 
 @public(where=NN)
 def scaled_dot_product_attention(
-    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
 ) -> Tensor:
-    """Attention, softmax(scale·q·kᵀ + mask)·v: for each query, a mean of the values, weighted by how well the keys match it.
+    """Attention, softmax(scale·q·kᵀ + mask)·v: for each query a mean of the values, weighted by how well keys match it.
 
-    A boolean `attn_mask` is True where a query may attend; another mask is added to the scores. `scale` defaults to 1/√features.
+    A boolean `attn_mask` is True where a query may attend; others are added to the scores. `scale` is 1/√features.
 
     >>> x = T.randn(2, 5, 8)
     >>> T.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True).shape

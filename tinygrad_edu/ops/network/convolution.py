@@ -1,19 +1,18 @@
-"""Convolutions over any number of dimensions: the windows of the input are columns, the kernels are rows of a matrix product.
-
-A convolution is linear in its input and in its kernel, and so are the two maps that compute its gradients. The gradients of
-each of the three are computed by the other two, so these three ops suffice for derivatives of any order.
-"""
+"""Convolutions over any number of dimensions: a product of windows of the input (columns) and kernels (rows). A
+convolution is linear in its input and in its kernel, and so are the two maps that compute its gradients. The gradients
+of each of the three are computed by the other two, so these three ops suffice for derivatives of any order."""
 
 from __future__ import annotations
 
 import functools
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..binding import BOTH, NN, public
+from ..binding import BOTH, NN, Sizes, public
 from ..op import LinearOp, Op
 from ..reductions.reduce import sum
 from ..shapes.shape import squeeze, unsqueeze
@@ -23,7 +22,7 @@ from .resampling import batch_first, batch_last
 # --- windows ---------------------------------------------------------------------------------------------------------
 
 
-def as_tuple(value, n):
+def as_tuple(value: Any, n: int) -> Any:
     """One number for each of `n` dimensions, from a number or a tuple."""
     values = (value,) if isinstance(value, int | np.integer) else tuple(value)
     return values * n if len(values) == 1 else values
@@ -48,7 +47,7 @@ def _windows(padded, leading, kernel, counts, stride, dilation):
 
 @functools.lru_cache(maxsize=256)
 def _offsets(leading, kernel, counts, stride, dilation):
-    """For each element of a kernel: its index behind so many dimensions, and the slices of the array that it multiplies."""
+    """For each element of a kernel: its index behind so many dimensions, and the slices that it multiplies."""
     before, offsets = (slice(None),) * leading, []
     for index in itertools.product(*map(range, kernel)):
         along = zip(index, counts, stride, dilation, strict=True)
@@ -59,7 +58,7 @@ def _offsets(leading, kernel, counts, stride, dilation):
 
 
 def _add_windows(columns, padded, leading, kernel, counts, stride, dilation):
-    """Add the windows `columns` (leading, kernel, counts, …) to where they lie in `padded`: the transpose of `_windows`."""
+    """Add the windows `columns` (leading, kernel, counts, …) where they lie in `padded`: `_windows` transposed."""
     for index, window in _offsets(leading, tuple(kernel), tuple(counts), tuple(stride), tuple(dilation)):
         padded[window] += columns[index]
 
@@ -79,11 +78,9 @@ def _parts(images, channels, kernel, counts):
 
 
 def _columns(array, kernel, counts, stride, padding, dilation, groups):
-    """The windows as columns: (groups, channels per group · kernel elements, output positions · N).
-
-    The batch comes last. So a single matrix product serves all of it, and copies run over N elements where the rows of a
-    small image would be short.
-    """
+    """The windows as columns: (groups, channels per group · kernel elements, output positions · N). The batch comes
+    last. So a single matrix product serves all of it, and copies run over N elements where the rows of a small image
+    would be short."""
     n, channels, *sizes = array.shape
     padded = np.zeros((channels, *[m + 2 * p for m, p in zip(sizes, padding, strict=True)], n), array.dtype)
     padded[_inner(1, sizes, padding)] = batch_last(array)
@@ -97,7 +94,7 @@ def _in_groups(array, groups):
     return np.ascontiguousarray(batch_last(array)).reshape(groups, channels // groups, math.prod(sizes) * n)
 
 
-# --- the three maps ----------------------------------------------------------------------------------------------------
+# --- the three maps ---------------------------------------------------------------------------------------------------
 
 
 class Convolution(Op):
@@ -246,7 +243,8 @@ def _check(name, n, input, weight, bias, groups, transposed=False):
         raise RuntimeError(f"expected a {n + 2}D weight for {name}, got {weight.ndim}D")
     if input.ndim not in (n + 1, n + 2):
         raise RuntimeError(
-            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: {list(input.shape)}"
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(input.shape)}"
         )
     for t, what in ((weight, "weight"), (bias, "bias")):
         if t is not None and t.value.dtype != input.value.dtype:
@@ -294,8 +292,8 @@ def _conv(n, input, weight, bias, stride, padding, dilation, groups):
         padded = [str(m + 2 * p) for m, p in zip(input.shape[-n:], padding, strict=True)]
         effective = [str(d * (k - 1) + 1) for k, d in zip(kernel, dilation, strict=True)]
         raise RuntimeError(
-            f"Calculated padded input size per channel: ({' x '.join(padded)}). Kernel size: ({' x '.join(effective)}). "
-            "Kernel size can't be greater than actual input size"
+            f"Calculated padded input size per channel: ({' x '.join(padded)}). Kernel size: "
+            f"({' x '.join(effective)}). Kernel size can't be greater than actual input size"
         )
     batch = input if input.ndim == n + 2 else unsqueeze(input, 0)
     out = Convolution.apply(batch, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
@@ -317,7 +315,8 @@ def _conv_transpose(n, input, weight, bias, stride, padding, output_padding, gro
     if min(sizes) < 1:
         given, made = (" x ".join(map(str, x)) for x in (batch.shape[2:], sizes))
         raise RuntimeError(
-            f"Given input size per channel: ({given}). Calculated output size per channel: ({made}). Output size is too small"
+            f"Given input size per channel: ({given}). Calculated output size per channel: ({made}). Output size is "
+            "too small"
         )
     size = (batch.shape[0], weight.shape[1] * groups, *sizes)
     out = ConvolutionTransposed.apply(batch, weight, bias, size=size, geometry=(stride, padding, dilation, groups))
@@ -325,26 +324,57 @@ def _conv_transpose(n, input, weight, bias, stride, padding, output_padding, gro
 
 
 @public(where=BOTH)
-def conv1d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor:
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:
     """Convolve a batch of sequences (N, in, L) with kernels (out, in/groups, k)."""
     return _conv(1, input, weight, bias, stride, padding, dilation, groups)
 
 
 @public(where=BOTH)
-def conv2d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor:
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:
     """Convolve a batch of images (N, in, H, W) with kernels (out, in/groups, kh, kw)."""
     return _conv(2, input, weight, bias, stride, padding, dilation, groups)
 
 
 @public(where=BOTH)
-def conv3d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor:
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:
     """Convolve a batch of volumes (N, in, D, H, W) with kernels (out, in/groups, kd, kh, kw)."""
     return _conv(3, input, weight, bias, stride, padding, dilation, groups)
 
 
 @public(where=BOTH)
 def conv_transpose1d(
-    input: Tensor, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
 ) -> Tensor:
     """The transpose of conv1d: each element is spread over a kernel (in, out/groups, k)."""
     return _conv_transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
@@ -352,7 +382,14 @@ def conv_transpose1d(
 
 @public(where=BOTH)
 def conv_transpose2d(
-    input: Tensor, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
 ) -> Tensor:
     """The transpose of conv2d: each pixel is spread over a kernel (in, out/groups, kh, kw)."""
     return _conv_transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
@@ -360,7 +397,14 @@ def conv_transpose2d(
 
 @public(where=BOTH)
 def conv_transpose3d(
-    input: Tensor, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
 ) -> Tensor:
     """The transpose of conv3d: each element is spread over a kernel (in, out/groups, kd, kh, kw)."""
     return _conv_transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
@@ -369,8 +413,8 @@ def conv_transpose3d(
 def _patches(op, input, dims, kernel_size, dilation, padding, stride, **settings):
     if input.ndim not in (dims, dims - 1) or 0 in input.shape[1 - dims :]:
         raise RuntimeError(
-            f"Expected {dims - 1}D or {dims}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
-            f"for input, but got: {list(input.shape)}"
+            f"Expected {dims - 1}D or {dims}D (batch mode) tensor with possibly 0 batch size and other non-zero "
+            f"dimensions for input, but got: {list(input.shape)}"
         )
     batch = input if input.ndim == dims else unsqueeze(input, 0)
     kernel_size, dilation, padding, stride = (as_tuple(x, 2) for x in (kernel_size, dilation, padding, stride))
@@ -378,25 +422,28 @@ def _patches(op, input, dims, kernel_size, dilation, padding, stride, **settings
     counts, elements = _output_sizes(sizes, kernel_size, stride, padding, dilation), math.prod(kernel_size)
     if min(counts) < 1:
         raise RuntimeError(
-            f"Given input with spatial size {sizes}, kernel_size={kernel_size}, calculated shape of the array of sliding "
-            f"blocks as {counts}, but its components must be at least one."
+            f"Given input with spatial size {sizes}, kernel_size={kernel_size}, calculated shape of the array of "
+            f"sliding blocks as {counts}, but its components must be at least one."
         )
     if op is Col2Im and (batch.shape[1] % elements or batch.shape[2] != math.prod(counts)):
         raise RuntimeError(
-            f"Expected size of input's dimension 1 to be divisible by the product of kernel_size={kernel_size}, and of dimension 2 "
-            f"to match the calculated number of sliding blocks {' * '.join(map(str, counts))}, but got {list(batch.shape)}."
+            f"Expected size of input's dimension 1 to be divisible by the product of kernel_size={kernel_size}, and of "
+            f"dimension 2 to match the calculated number of sliding blocks {' * '.join(map(str, counts))}, but got "
+            f"{list(batch.shape)}."
         )
     out = op.apply(batch, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride, **settings)
     return out if batch is input else squeeze(out, 0)
 
 
 @public(where=NN)
-def unfold(input: Tensor, kernel_size, dilation=1, padding=0, stride=1) -> Tensor:
+def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Tensor:
     """The windows of images (N, C, H, W) as columns: (N, C·kernel elements, positions)."""
     return _patches(Im2Col, input, 4, kernel_size, dilation, padding, stride)
 
 
 @public(where=NN)
-def fold(input: Tensor, output_size, kernel_size, dilation=1, padding=0, stride=1) -> Tensor:
+def fold(
+    input: Tensor, output_size: Sizes, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
+) -> Tensor:
     """Images of `output_size`, made by adding each column at the position of its window: the transpose of `unfold`."""
     return _patches(Col2Im, input, 3, kernel_size, dilation, padding, stride, output_size=as_tuple(output_size, 2))

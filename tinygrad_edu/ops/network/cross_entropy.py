@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -123,7 +124,7 @@ def _rows(scores):
 
 
 def _picked(target, weight, ignore_index, scores):
-    """The position of each target in its row of scores, and its weight: 0 for an ignored target; None means all are 1."""
+    """Each target's position in its row of scores, and its weight: 0 for an ignored target; None means all are 1."""
     n, classes, places = _rows(scores)
     safe = target.reshape(n, places).astype(np.int64, copy=False)
     share = None
@@ -156,9 +157,15 @@ def _slope(sizes, target, weight, ignore_index, dtype):
 
 @public(where=BOTH)
 def nll_loss(
-    input: Tensor, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood: the mean of -input[i, target[i]] for log-probabilities (N, C, …) and class indices (N, …).
+    """The negative log-likelihood: the mean of -input[i, target[i]], for log-probabilities (N, C, …), classes (N, …).
 
     >>> logits = T.tensor([[2.0, 0.0, 0.0]])
     >>> T.nn.functional.nll_loss(T.nn.functional.log_softmax(logits, dim=1), T.tensor([0]))
@@ -184,8 +191,8 @@ def nll_loss(
         classes = input.shape[1] if input.ndim > 1 else input.shape[0]
         if tuple(weight.shape) != (classes,):
             raise RuntimeError(
-                f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
-                f"shape: {list(weight.shape)}"
+                f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor "
+                f"of shape: {list(weight.shape)}"
             )
         if weight.dtype != input.dtype:
             raise RuntimeError(f"expected scalar type {input.dtype.legacy_name} but found {weight.dtype.legacy_name}")
@@ -204,11 +211,11 @@ def nll_loss(
 @public(where=NN)
 def cross_entropy(
     input: Tensor,
-    target,
-    weight=None,
-    size_average=None,
-    ignore_index=-100,
-    reduce=None,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
@@ -260,8 +267,8 @@ def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoo
     if weight is not None:
         if tuple(weight.shape) != (classes,):
             raise RuntimeError(
-                f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got weight "
-                f"tensor of shape: {list(weight.shape)}"
+                f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but "
+                f"got weight tensor of shape: {list(weight.shape)}"
             )
         product = product * _per_class(weight, input.ndim, axis)
     if reduction == "none":
@@ -272,7 +279,12 @@ def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoo
 
 @public(where=NN)
 def binary_cross_entropy(
-    input: Tensor, target, weight=None, size_average=None, reduce=None, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """The mean of -(t·ln x + (1 - t)·ln(1 - x)), for probabilities x and targets t.
 
@@ -296,7 +308,13 @@ def binary_cross_entropy(
 
 @public(where=BOTH)
 def binary_cross_entropy_with_logits(
-    input: Tensor, target, weight=None, size_average=None, reduce=None, reduction: str = "mean", pos_weight=None
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
 ) -> Tensor:
     """The binary cross entropy of sigmoid(input), accurate for large logits.
 

@@ -32,8 +32,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def _dropped_channels(dims, input, p, training, inplace):
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(
-            f"dropout{dims}d: Expected {dims + 1}D or {dims + 2}D input, but received a {input.ndim}D input. Give (N, C, …), "
-            "or one example, (C, …)."
+            f"dropout{dims}d: Expected {dims + 1}D or {dims + 2}D input, but received a {input.ndim}D input. Give (N, "
+            "C, …), or one example, (C, …)."
         )
     batch = input if input.ndim == dims + 2 else unsqueeze(input, 0)
     out = _dropped(batch, p, training, inplace, (*batch.shape[:2], *(1,) * dims))

@@ -53,7 +53,13 @@ class EmbeddingBack(Op, name="EmbeddingDenseBackwardBackward0"):
 
 @public(where=NN)
 def embedding(
-    input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
 ) -> Tensor:
     """The rows of `weight` (classes, features) at the indices in `input`.
 
@@ -93,7 +99,7 @@ def _shorten(weight, rows, max_norm, norm_type):
 
 
 @public(where=NN)
-def one_hot(tensor, num_classes=-1) -> Tensor:
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """One-hot vectors along a new last dimension: 1 at the class, 0 elsewhere.
 
     >>> T.nn.functional.one_hot(T.tensor([2, 0]), 3)
@@ -115,8 +121,8 @@ def one_hot(tensor, num_classes=-1) -> Tensor:
 
 
 @public(where=NN)
-def gumbel_softmax(logits, tau=1, hard: bool = False, eps: float = 1e-10, dim=-1) -> Tensor:
-    """A differentiable random choice of a class: the softmax of `logits` with Gumbel noise. `hard` returns zeros and a 1.
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A differentiable random choice of a class: the softmax of `logits` plus Gumbel noise. `hard` gives zeros and a 1.
 
     >>> T.nn.functional.gumbel_softmax(T.zeros(1, 3), hard=True).sum()
     tensor(1.)

@@ -14,7 +14,7 @@ from ..shapes.shape import View, reshape
 
 
 @public(where=NN)
-def linear(input, weight, bias=None) -> Tensor:
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input·weightᵀ + bias along the last dimension. `weight` has shape (out, in).
 
     >>> T.nn.functional.linear(T.tensor([1.0, 2.0]), T.tensor([[3.0, 4.0]]), T.tensor([0.5]))
@@ -27,7 +27,8 @@ def linear(input, weight, bias=None) -> Tensor:
     if weight.ndim == 2 and input.shape and input.shape[-1] != weight.shape[1]:
         rows = math.prod(input.shape[:-1])
         raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{input.shape[-1]} and {weight.shape[1]}x{weight.shape[0]})"
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{input.shape[-1]} and "
+            f"{weight.shape[1]}x{weight.shape[0]})"
         )
     if bias is None:
         return matmul(input, t(weight))

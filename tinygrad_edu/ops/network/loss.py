@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 
@@ -26,11 +27,11 @@ from ..reductions.reduce import averaged, mean, sum
 from ..shapes.shape import broadcast_to, expand, unsqueeze
 
 
-def reduced(array, reduction):
+def reduced(array: Any, reduction: Any) -> Any:
     return array if reduction == "none" else array.sum() if reduction == "sum" else averaged(array)
 
 
-def spread(grad, sizes, reduction):
+def spread(grad: Any, sizes: Any, reduction: Any) -> Any:
     """The gradient of a reduced loss at each element."""
     if reduction == "none":
         return grad
@@ -103,7 +104,7 @@ class PairwiseNorm(VectorNorm, name="NormBackward1"):
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
-def checked_reduction(size_average, reduce, reduction):
+def checked_reduction(size_average: Any, reduce: Any, reduction: Any) -> Any:
     """Translate PyTorch's older arguments `size_average` and `reduce` into a reduction."""
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
@@ -112,19 +113,19 @@ def checked_reduction(size_average, reduce, reduction):
     return reduction
 
 
-def reduce_loss(loss, reduction):
+def reduce_loss(loss: Any, reduction: Any) -> Any:
     return loss if reduction == "none" else sum(loss) if reduction == "sum" else mean(loss)
 
 
-def paired(input, target, weight=None):
+def paired(input: Any, target: Any, weight: Any = None) -> Any:
     """Broadcast input and target to one shape."""
     if weight is not None and weight.shape != input.shape:
         raise ValueError("Weights and input must have the same size.")
     if input.shape == target.shape:
         return input, target
     warnings.warn(
-        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead "
-        "to incorrect results due to broadcasting. Please ensure they have the same size.",
+        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely "
+        "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
         stacklevel=4,
     )
     refuse_mismatch([input.shape, target.shape])
@@ -133,7 +134,14 @@ def paired(input, target, weight=None):
 
 
 @public(where=NN)
-def mse_loss(input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", weight=None) -> Tensor:
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """The mean squared error: the mean of (input - target)².
 
     >>> T.nn.functional.mse_loss(T.tensor([1.0, 2.0]), T.tensor([0.0, 4.0]))
@@ -147,7 +155,14 @@ def mse_loss(input: Tensor, target, size_average=None, reduce=None, reduction: s
 
 
 @public(where=NN)
-def l1_loss(input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", weight=None) -> Tensor:
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """The mean absolute error: the mean of |input - target|.
 
     >>> T.nn.functional.l1_loss(T.tensor([1.0, 2.0]), T.tensor([0.0, 4.0]))
@@ -165,14 +180,19 @@ def _weighted(loss, weight, reduction):
     return total / sum(weight) if reduction == "mean" else total
 
 
-def as_float(x):
+def as_float(x: Any) -> Any:
     """`x` as a number beside it makes it: integers become the default float type."""
     return x if x.value.dtype.kind == "f" else x.to(dtypes.get_default_dtype())
 
 
 @public(where=NN)
 def smooth_l1_loss(
-    input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", beta: float = 1.0
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
 ) -> Tensor:
     """Squared for differences below `beta`, absolute beyond.
 
@@ -189,7 +209,9 @@ def smooth_l1_loss(
 
 
 @public(where=NN)
-def huber_loss(input: Tensor, target, reduction: str = "mean", delta: float = 1.0, weight=None) -> Tensor:
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
     """½d² for differences up to `delta`, linear beyond.
 
     >>> T.nn.functional.huber_loss(T.tensor([0.5, 3.0]), T.tensor([0.0, 0.0]))
@@ -209,9 +231,14 @@ def huber_loss(input: Tensor, target, reduction: str = "mean", delta: float = 1.
 
 @public(where=NN)
 def kl_div(
-    input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", log_target: bool = False
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
 ) -> Tensor:
-    """The Kullback-Leibler divergence: the mean of t·(ln t - x), for log-probabilities x and probabilities t (or log t).
+    """The Kullback-Leibler divergence: the mean of t·(ln t - x) for log-probabilities x, probabilities t (or log t).
 
     >>> T.nn.functional.kl_div(T.tensor([[0.5, 0.5]]).log(), T.tensor([[0.25, 0.75]]), reduction='batchmean')
     tensor(0.1308)
@@ -227,9 +254,9 @@ def kl_div(
 
 @public(where=NN)
 def gaussian_nll_loss(
-    input: Tensor, target, var, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+    input: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """The negative log-likelihood of the target under a normal distribution: the mean of ½·(ln var + (input - target)²/var).
+    """The negative log-likelihood under a normal distribution: the mean of ½·(ln var + (input - target)²/var).
 
     >>> T.nn.functional.gaussian_nll_loss(T.tensor([1.0]), T.tensor([3.0]), var=T.tensor([1.0]))
     tensor(2.)
@@ -254,12 +281,12 @@ def gaussian_nll_loss(
 @public(where=BOTH)
 def poisson_nll_loss(
     input: Tensor,
-    target,
+    target: Tensor,
     log_input: bool = True,
     full: bool = False,
-    size_average=None,
+    size_average: Any = None,
     eps: float = 1e-8,
-    reduce=None,
+    reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
     """The negative log-likelihood of a count t under a Poisson distribution: the mean of e^x - t·x, or of x - t·ln x.
@@ -277,7 +304,13 @@ def poisson_nll_loss(
 
 @public(where=BOTH)
 def margin_ranking_loss(
-    input1, input2, target, margin: float = 0.0, size_average=None, reduce=None, reduction: str = "mean"
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """The mean of max(0, -t·(x1 - x2) + margin).
 
@@ -295,7 +328,12 @@ def margin_ranking_loss(
 
 @public(where=BOTH)
 def hinge_embedding_loss(
-    input: Tensor, target, margin: float = 1.0, size_average=None, reduce=None, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """The mean of x where the target is 1, and of max(0, margin - x) where it is -1.
 
@@ -310,7 +348,13 @@ def hinge_embedding_loss(
 
 @public(where=BOTH)
 def cosine_embedding_loss(
-    input1, input2, target, margin: float = 0.0, size_average=None, reduce=None, reduction: str = "mean"
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """The mean of 1 - cos(x1, x2) where the target is 1, and of max(0, cos - margin) where it is -1.
 
@@ -336,15 +380,15 @@ def cosine_embedding_loss(
 
 @public(where=BOTH)
 def triplet_margin_loss(
-    anchor,
-    positive,
-    negative,
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
     margin: float = 1.0,
     p: float = 2.0,
     eps: float = 1e-6,
     swap: bool = False,
-    size_average=None,
-    reduce=None,
+    size_average: Any = None,
+    reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
     """The mean of max(0, ‖a - p‖ - ‖a - n‖ + margin).
@@ -358,8 +402,8 @@ def triplet_margin_loss(
         raise ValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.ndim == positive.ndim == negative.ndim:
         raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
-            f"{anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
         )
 
     def distance(a, b):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -25,10 +26,8 @@ def _normalized_grad(grad, hat, rstd, axes):
 
 
 def _normalized_grads_of_rows(grad, hat, rstd, weight):
-    """The gradients of weight·hat (each row by itself), of the weight and of a bias. Overwrites `hat`.
-
-    It works in place and sums by matrix products: for 128 rows of 32 it takes 20 us, the formula above 65.
-    """
+    """The gradients of weight·hat (each row by itself), of the weight and of a bias. Overwrites `hat`. It works in
+    place and sums by matrix products: for 128 rows of 32 it takes 20 us, the formula above 65."""
     n = len(weight)
     every_row = ones(len(grad), grad.dtype)
     moment = grad * hat
@@ -282,9 +281,16 @@ def _check_alike(input, *parameters):
 
 @public(where=NN)
 def batch_norm(
-    input: Tensor, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
 ) -> Tensor:
-    """Normalize each channel by its statistics over the batch (in training) or by the running ones, then scale and shift.
+    """Normalize each channel by the batch's statistics (in training) or by the running ones, then scale and shift.
 
     >>> x = T.tensor([[1.0], [3.0]])
     >>> T.nn.functional.batch_norm(x, None, None, training=True)
@@ -315,10 +321,10 @@ def batch_norm(
 @public(where=NN)
 def instance_norm(
     input: Tensor,
-    running_mean=None,
-    running_var=None,
-    weight=None,
-    bias=None,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     use_input_stats: bool = True,
     momentum: float = 0.1,
     eps: float = 1e-5,
@@ -343,7 +349,9 @@ def instance_norm(
 
 
 @public(where=NN)
-def group_norm(input: Tensor, num_groups, weight=None, bias=None, eps: float = 1e-5) -> Tensor:
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
     """Normalize by mean and variance over groups of channels, then scale and shift each channel.
 
     >>> T.nn.functional.group_norm(T.tensor([[1.0, 3.0, 2.0, 6.0]]), num_groups=2)
@@ -362,21 +370,23 @@ def group_norm(input: Tensor, num_groups, weight=None, bias=None, eps: float = 1
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and tuple(t.shape) != (channels,):
             raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
-                f"{list(t.shape)} and input of shape {list(input.shape)}"
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
+                f"shape {list(t.shape)} and input of shape {list(input.shape)}"
             )
     _check_alike(input, weight, bias)
     need_float(input._data, "GroupNormKernelImpl")
     if batch * (channels // num_groups) * math.prod(places) == 1:
         raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {list(input.shape)}. A group of one value "
-            "has no variance."
+            f"Expected more than 1 value per channel when training, got input size {list(input.shape)}. A group of one "
+            "value has no variance."
         )
     return NativeGroupNorm.apply(input, weight, bias, group=num_groups, eps=eps)[0]
 
 
 @public(where=BOTH)
-def layer_norm(input: Tensor, normalized_shape, weight=None, bias=None, eps: float = 1e-5) -> Tensor:
+def layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
     """Normalize by mean and variance over the last dimensions, of shape `normalized_shape`, then scale and shift.
 
     >>> T.nn.functional.layer_norm(T.tensor([[1.0, 2.0, 3.0]]), (3,))
@@ -404,14 +414,14 @@ def _last_axes(input, normalized_shape, weight=None, bias=None):
             )
     if tuple(input.shape[-len(sizes) :]) != sizes:
         raise RuntimeError(
-            f"Given normalized_shape={list(sizes)}, expected input with shape [*, {', '.join(map(str, sizes))}], but got "
-            f"input of size{list(input.shape)}"
+            f"Given normalized_shape={list(sizes)}, expected input with shape [*, {', '.join(map(str, sizes))}], but "
+            f"got input of size{list(input.shape)}"
         )
     return tuple(range(-len(sizes), 0))
 
 
 @public(where=BOTH)
-def rms_norm(input: Tensor, normalized_shape, weight=None, eps=None) -> Tensor:
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """Divide by the root of the mean square over the last dimensions, then scale.
 
     >>> T.nn.functional.rms_norm(T.tensor([3.0, 4.0]), (2,))
@@ -428,6 +438,6 @@ def rms_norm(input: Tensor, normalized_shape, weight=None, eps=None) -> Tensor:
 
 
 @public(where=NN)
-def normalize(input: Tensor, p: float = 2.0, dim=1, eps: float = 1e-12) -> Tensor:
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     """Divide by the norm along `dim`: input / max(‖input‖, eps)."""
     return input / expand_as(vector_norm(input, p, dim, True).clamp_min(eps), input)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...array.tensor import Tensor
@@ -55,7 +57,7 @@ def _sources(mode, n, before, after):
 
 
 @public(where=NN)
-def pad(input, pad, mode: str = "constant", value=None) -> Tensor:
+def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
     """Pad the last dimensions. `pad` is (before, after) for the last dimension, then for the one before it, and so on.
 
     >>> T.nn.functional.pad(T.ones(1, 2), (1, 2))

@@ -1,7 +1,5 @@
 """Pooling over any number of dimensions: the maximum or the mean of windows, or of windows that cover the input evenly.
-
-Both work dimension by dimension, by tables of the elements in each window: see `resampling`.
-"""
+Both work dimension by dimension, by tables of the elements in each window: see `resampling`."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ..arrays import as_index
-from ..binding import BOTH, NN, public
+from ..binding import BOTH, NN, Sizes, public
 from ..indexing.gather import put_along, take_along
 from ..op import Op
 from ..operands import need_float
@@ -22,21 +20,19 @@ from ..shapes.shape import reshape, squeeze, unsqueeze
 from .convolution import as_tuple
 from .resampling import Taps, resampler, take, turned, turned_back
 
-# --- windows -----------------------------------------------------------------------------------------------------------
+# --- windows ----------------------------------------------------------------------------------------------------------
 
 
 def _count(n, kernel, stride, padding, dilation, ceil_mode):
-    """How many windows fit along a dimension. With `ceil_mode` the last may reach past the end, but must start inside."""
+    """How many windows fit along a dimension. With `ceil_mode` the last may reach past the end, but starts inside."""
     reach = n + 2 * padding - dilation * (kernel - 1) - 1
     count = (reach + (stride - 1 if ceil_mode else 0)) // stride + 1
     return count - 1 if ceil_mode and (count - 1) * stride >= n + padding else count
 
 
 class Windows(NamedTuple):
-    """Along one dimension: the first element of each window, the step from one to the next, and all of them (windows, taps).
-
-    -1 stands for none.
-    """
+    """Along one dimension: each window's first element, the step to the next, and all of them (windows, taps). -1
+    stands for none."""
 
     first: np.ndarray
     step: int
@@ -59,12 +55,12 @@ def _evenly(n, m):
 
 
 def _checked(name, dims, input, kernel_size, stride, padding, dilation, ceil_mode):
-    """Kernel, stride, padding, dilation and number of windows along each dimension; stride is the kernel if not given."""
+    """Kernel, stride (by default the kernel), padding, dilation and number of windows along each dimension."""
     sizes = input.shape[-dims:]
     if input.ndim not in (dims + 1, dims + 2) or 0 in input.shape[-dims - 1 :]:
         raise RuntimeError(
-            f"{name}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for input, but "
-            f"got: {list(input.shape)}"
+            f"{name}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for "
+            f"input, but got: {list(input.shape)}"
         )
     is_given = stride is not None and stride != ()
     kernel, stride, padding, dilation = (
@@ -103,11 +99,11 @@ def _output_size(name, dims, input, output_size):
     return tuple(n if m is None else int(m) for n, m in zip(input.shape[-dims:], sizes, strict=True))
 
 
-# --- maximum -----------------------------------------------------------------------------------------------------------
+# --- maximum ----------------------------------------------------------------------------------------------------------
 
 
 class MaxPool(Op):
-    """The maximum of each window, and its position in row-major order. `windows` has those of each of the last dimensions."""
+    """The maximum of each window, and its row-major position. `windows` has those of each of the last dimensions."""
 
     non_differentiable = (1,)
 
@@ -145,10 +141,8 @@ class MaxPool(Op):
 
 
 def _largest(array, axis, places, inner, number, has_nan):
-    """The largest element of each window along `axis`, and its number among all elements of the window, in row-major order.
-
-    `inner` has the numbers that the dimensions behind give to the elements of `array`: they are less than `number`.
-    """
+    """The largest element of each window along `axis`, and its row-major number among all elements of the window.
+    `inner` has the numbers that the dimensions behind give to the elements of `array`: they are less than `number`."""
     if (places < 0).any():  # -1 refers to a lowest number that is appended
         lowest = -np.inf if array.dtype.kind == "f" else np.iinfo(array.dtype).min
         edge = np.full((*array.shape[:axis], 1, *array.shape[axis + 1 :]), lowest, array.dtype)
@@ -206,7 +200,13 @@ def _maxima(kind, input, windows, return_indices):
 
 @public(where=BOTH)
 def max_pool1d(
-    input: Tensor, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
 ) -> Any:
     """The maximum of each window of sequences (N, C, L). `stride` defaults to the window's size.
 
@@ -219,7 +219,13 @@ def max_pool1d(
 
 @public(where=BOTH)
 def max_pool2d(
-    input: Tensor, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
 ) -> Any:
     """The maximum of each window of images (N, C, H, W). Optionally also returns the positions."""
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
@@ -227,31 +233,37 @@ def max_pool2d(
 
 @public(where=BOTH)
 def max_pool3d(
-    input: Tensor, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
 ) -> Any:
     """The maximum of each window of volumes (N, C, D, H, W)."""
     return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 @public(where=BOTH)
-def adaptive_max_pool1d(input: Tensor, output_size, return_indices=False) -> Any:
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maxima of `output_size` windows that cover sequences evenly."""
     return _adaptive_max_pool(1, input, output_size, return_indices)
 
 
 @public(where=NN)
-def adaptive_max_pool2d(input: Tensor, output_size, return_indices=False) -> Any:
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maxima of `output_size` windows that cover images evenly."""
     return _adaptive_max_pool(2, input, output_size, return_indices)
 
 
 @public(where=NN)
-def adaptive_max_pool3d(input: Tensor, output_size, return_indices=False) -> Any:
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maxima of `output_size` windows that cover volumes evenly."""
     return _adaptive_max_pool(3, input, output_size, return_indices)
 
 
-# --- mean --------------------------------------------------------------------------------------------------------------
+# --- mean -------------------------------------------------------------------------------------------------------------
 
 _MEANS = {
     (kind, dims): resampler(f"{kind}{dims}D", keeps_input=True)
@@ -292,14 +304,27 @@ def _means(kind, input, ways):
 
 
 @public(where=BOTH)
-def avg_pool1d(input: Tensor, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True) -> Tensor:
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
     """The mean of each window of sequences (N, C, L). `stride` defaults to the window's size."""
     return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
 @public(where=NN)
 def avg_pool2d(
-    input: Tensor, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
 ) -> Tensor:
     """The mean of each window of images (N, C, H, W)."""
     return _avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
@@ -307,25 +332,31 @@ def avg_pool2d(
 
 @public(where=NN)
 def avg_pool3d(
-    input: Tensor, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
 ) -> Tensor:
     """The mean of each window of volumes (N, C, D, H, W)."""
     return _avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 @public(where=BOTH)
-def adaptive_avg_pool1d(input: Tensor, output_size) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """The means of `output_size` windows that cover sequences evenly."""
     return _adaptive_avg_pool(1, input, output_size)
 
 
 @public(where=NN)
-def adaptive_avg_pool2d(input: Tensor, output_size) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The means of `output_size` windows that cover images evenly. None keeps a size."""
     return _adaptive_avg_pool(2, input, output_size)
 
 
 @public(where=NN)
-def adaptive_avg_pool3d(input: Tensor, output_size) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """The means of `output_size` windows that cover volumes evenly."""
     return _adaptive_avg_pool(3, input, output_size)

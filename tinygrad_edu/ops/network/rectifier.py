@@ -1,6 +1,8 @@
-"""Piecewise linear activation functions: `relu` and others. Their gradients are separate ops, constant except at the kinks."""
+"""Piecewise linear activations, `relu` and others. Their gradients are ops, too, constant except at the kinks."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -99,7 +101,7 @@ class PreluKernelBackward(Op):
         )
 
 
-def in_place_or_not(op, input, inplace, **settings):
+def in_place_or_not(op: Any, input: Any, inplace: bool, **settings: Any) -> Any:
     return op.apply_(input, **settings) if inplace else op.apply(input, **settings)
 
 
@@ -118,7 +120,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 
 @public(where=NN)
-def hardtanh(input: Tensor, min_val=-1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """Clamp to [min_val, max_val]. At the bounds the gradient is 0.
 
     >>> T.nn.functional.hardtanh(T.tensor([-2.0, 0.5, 3.0]))
@@ -148,7 +150,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @public(where=BOTH)
-def prelu(input: Tensor, weight) -> Tensor:
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """The input if positive, else weight * input. `weight` is one number, or one per channel (dimension 1).
 
     >>> T.nn.functional.prelu(T.tensor([-2.0, 3.0]), T.tensor([0.1]))

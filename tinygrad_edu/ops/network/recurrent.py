@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...array.promotion import sum_over
@@ -23,7 +25,7 @@ class UnsafeSplit(LinearOp):
 
 
 @public()
-def unsafe_split(tensor, split_size, dim=0):
+def unsafe_split(tensor: Any, split_size: Any, dim: int = 0) -> Any:
     """Pieces of equal size along `dim` that nobody writes to: they are not tracked as views."""
     return UnsafeSplit.apply(tensor, split_size=split_size, dim=dim)
 
@@ -32,8 +34,8 @@ class LstmLayer(Op, name="MkldnnRnnLayerBackward0"):
     """All steps of an LSTM along a sequence (L, N, I), with the names of PyTorch's op. A bias is a vector or None.
 
     The results are the outputs of all steps (L, N, H), the last output and cell state (N, H), and, where PyTorch has a
-    workspace, the cell states of all steps. The whole layer is one node, as in PyTorch on the CPU: with one node per step,
-    a training step is mostly bookkeeping.
+    workspace, the cell states of all steps. The whole layer is one node, as in PyTorch on the CPU: with one node per
+    step, a training step is mostly bookkeeping.
     """
 
     results = ("outputs", "last_output", "last_cell", "cells", "gates")
@@ -42,8 +44,8 @@ class LstmLayer(Op, name="MkldnnRnnLayerBackward0"):
     def forward(input, weight0, weight1, weight2, weight3, hx_, cx_):
         hidden, cell = hx_, cx_
         (length, batch, width), n = input.shape, hidden.shape[1]
-        # Gate by gate, (4, N, H), each contiguous, in the order i, f, o, g. The first three are negated, so that one exponential
-        # serves all three. Slices are made before the loop, which only calls NumPy, 11 times per step.
+        # Gate by gate, (4, N, H), each contiguous, in the order i, f, o, g. The first three are negated, so that one
+        # exponential serves all three. Slices are made before the loop, which only calls NumPy, 11 times per step.
         gates = input.reshape(length * batch, width) @ _sorted_gates(weight0.reshape(4, n, width).swapaxes(1, 2))
         if weight2 is not None:
             gates += _sorted_gates((weight2 + weight3).reshape(4, 1, n))
@@ -66,7 +68,7 @@ class LstmLayer(Op, name="MkldnnRnnLayerBackward0"):
             hidden, cell = shown, now
         return outputs, hidden.copy(), cell.copy(), cells, gates
 
-    # Back through time, from the last step to the first. Each step passes on the gradients of its hidden and cell states.
+    # Back through time, from the last step to the first. Each passes on the gradients of its hidden and cell states.
     def gradients(grad, needs_input_grad, input, weight0, weight1, weight2, weight3, hx_, cx_, outputs, cells, gates):
         # The saved gates have no history: for a gradient that will be differentiated again, compute them again.
         if all(isinstance(x, np.ndarray) for x in (input, weight0, weight1)):
@@ -98,7 +100,7 @@ def _sorted_gates(weights):
 
 
 def _back_through_time(grad, cell, weight_hh, cells, gates):
-    """The gradients of the gates (L·N, 4·H), in the order i, f, g, o, and of the first hidden and cell state, in place."""
+    """The gradients of the gates (L·N, 4·H), in the order i, f, g, o, and of the first two states, in place."""
     length, _, batch, n = gates.shape
     to_outputs, to_hidden, to_cell, to_cells = grad
     i, f, o, g = (gates[:, k] for k in range(4))
@@ -163,6 +165,8 @@ def _recorded(grad, gates, hidden, cell, weight_hh, cells):
     return Cat.apply(*rows[::-1], dim=0), to_hidden, to_cell
 
 
-def lstm_layer(sequence, hidden, cell, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
-    """The outputs (L, N, H) of an LSTM for all steps, its last output and cell state (N, H), and all cell states (L, N, H)."""
+def lstm_layer(
+    sequence: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any = None, bias_hh: Any = None
+) -> Any:
+    """An LSTM's outputs (L, N, H) for all steps, its last output and cell state (N, H), all cell states (L, N, H)."""
     return LstmLayer.apply(sequence, weight_ih, weight_hh, bias_ih, bias_hh, hidden, cell)

@@ -1,14 +1,12 @@
-"""Change sizes by tables of taps (`interpolate`), and shuffle pixels.
-
-Resampling works dimension by dimension: a table says which old elements make up each new one, and with which weights. The
-means of pooling and the mirrored edges of padding are tables too.
-"""
+"""Change sizes by tables of taps (`interpolate`), and shuffle pixels. Resampling works dimension by dimension: a table
+says which old elements make up each new one, and with which weights. The means of pooling and the mirrored edges of
+padding are tables too."""
 
 from __future__ import annotations
 
 import functools
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,9 +17,8 @@ from ..op import LinearOp, Op
 
 
 class Taps(NamedTuple):
-    """For one dimension: the old elements that make up each new one, (new, taps), -1 for none; and their weights, or what their
-    sum is divided by.
-    """
+    """For one dimension: the old elements that make up each new one, (new, taps), -1 for none; and their weights, or
+    what their sum is divided by."""
 
     places: np.ndarray
     weights: np.ndarray | None = None
@@ -44,7 +41,7 @@ class Taps(NamedTuple):
         return Taps(places, shares)
 
 
-def take(array, places, axis):
+def take(array: Any, places: Any, axis: Any) -> Any:
     """np.take, as a view where the places lie evenly apart."""
     step = int(places[1] - places[0]) if len(places) > 1 else 1
     if len(places) and places[0] >= 0 and step > 0 and (np.diff(places) == step).all():
@@ -52,8 +49,8 @@ def take(array, places, axis):
     return np.take(array, places, axis)
 
 
-def batch_last(array):
-    """A view (channels, …, N). Where images lie a power of two apart, which the cache holds few of, it is one of a copy."""
+def batch_last(array: Any) -> Any:
+    """A view (channels, …, N): of a copy, where images lie a power of two apart, of which the cache holds few."""
     if array.strides[0] % 1024 == 0 and array.shape[0] > 8 and array.flags.c_contiguous:
         n, size = array.shape[0], math.prod(array.shape[1:])
         apart = np.empty((n, size + 16), array.dtype)[:, :size]
@@ -62,21 +59,20 @@ def batch_last(array):
     return array.transpose(*range(1, array.ndim), 0)
 
 
-def batch_first(array):
+def batch_first(array: Any) -> Any:
     return array.transpose(-1, *range(array.ndim - 1))
 
 
-def turned(array, dims):
-    """`array` with the last `dims` dimensions first and all others merged behind them, if that makes longer rows; and the axis
-    at which these dimensions start.
-    """
+def turned(array: Any, dims: Any) -> Any:
+    """`array` with the last `dims` dimensions first and all others merged behind them, if that makes longer rows; and
+    the axis at which these dimensions start."""
     leading = array.ndim - dims
     if math.prod(array.shape[:leading]) <= array.shape[-1]:
         return array, leading
     return np.ascontiguousarray(batch_last(array.reshape(-1, *array.shape[leading:]))), 0
 
 
-def turned_back(array, leading):
+def turned_back(array: Any, leading: Any) -> Any:
     """What `turned` changed, in row-major order, with the leading dimensions of these sizes."""
     return np.ascontiguousarray(batch_first(array)).reshape(*leading, *array.shape[:-1])
 
@@ -119,7 +115,7 @@ class Spread(LinearOp, name="ResampleBackwardBackward0"):
 
 
 def resampler(kind: str, keeps_input: bool = False) -> type[Op]:
-    """The op of one kind, with the names of PyTorch's nodes. It saves its input where PyTorch does, though only for the shape."""
+    """The op of a kind, with PyTorch's node names. It saves its input if PyTorch does, though only for the shape."""
 
     def grad_self(grad, self_sym_sizes, ways):
         return backward.apply(grad, size=self_sym_sizes, ways=ways)
@@ -157,7 +153,7 @@ def _nearest(old, new, step, shift):
 
 
 def _lines(old, new, step, align_corners):
-    """The weights of the `old` pixels for each of the `new` ones, by linear interpolation between the pixels' centers."""
+    """The weights of the `old` pixels for each of the `new` ones, by linear interpolation between their centers."""
     if align_corners:
         at = np.arange(new) * ((old - 1) / (new - 1) if new > 1 else 0.0)
     else:
@@ -170,11 +166,11 @@ def _lines(old, new, step, align_corners):
 @public(where=NN)
 def interpolate(
     input: Tensor,
-    size=None,
-    scale_factor=None,
+    size: Any = None,
+    scale_factor: Any = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
-    recompute_scale_factor=None,
+    recompute_scale_factor: Any = None,
     antialias: bool = False,
 ) -> Tensor:
     """Resize sequences (N, C, L), images (N, C, H, W) or volumes.
@@ -225,20 +221,21 @@ def _check_mode(input, mode, align_corners, antialias):
         )
     if antialias or mode in ("bicubic", "lanczos"):
         raise NotImplementedError(
-            "interpolate with mode='bicubic' or antialias=True is not here: use mode='bilinear', or run this line on PyTorch."
+            "interpolate with mode='bicubic' or antialias=True is not here: use mode='bilinear', or run this line on "
+            "PyTorch."
         )
     if input.ndim not in (3, 4, 5) or (mode != "area" and (mode, input.ndim - 2) not in _RESAMPLERS):
         raise NotImplementedError(
-            f"Got {input.ndim}D input, but {mode} mode needs another one: nearest and area take 3D, 4D or 5D input, linear needs 3D, bilinear 4D and "
-            "trilinear 5D."
+            f"Got {input.ndim}D input, but {mode} mode needs another one: nearest and area take 3D, 4D or 5D input, "
+            "linear needs 3D, bilinear 4D and trilinear 5D."
         )
     if input.value.dtype.kind != "f" and (mode, input.dtype.name) not in (
         ("nearest", "uint8"),
         ("nearest-exact", "uint8"),
     ):
         raise NotImplementedError(
-            f"\"upsample_{mode}\" not implemented for '{input.dtype.legacy_name}'. Convert first: t.float(), then round() the "
-            "result."
+            f"\"upsample_{mode}\" not implemented for '{input.dtype.legacy_name}'. Convert first: t.float(), then "
+            "round() the result."
         )
 
 
@@ -289,7 +286,7 @@ def _check_shuffle(name, factor, input, channels_by, sides_by):
 
 
 @public(where=BOTH)
-def pixel_shuffle(input: Tensor, upscale_factor) -> Tensor:
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Rearrange (…, C·r², H, W) to (…, C, H·r, W·r): r² channels become r×r pixels.
 
     >>> T.pixel_shuffle(T.arange(4.0).reshape(1, 4, 1, 1), 2)
@@ -301,7 +298,7 @@ def pixel_shuffle(input: Tensor, upscale_factor) -> Tensor:
 
 
 @public(where=BOTH)
-def pixel_unshuffle(input: Tensor, downscale_factor) -> Tensor:
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Rearrange (…, C, H·r, W·r) to (…, C·r², H, W): the inverse of `pixel_shuffle`.
 
     >>> T.pixel_unshuffle(T.arange(4.0).reshape(1, 1, 2, 2), 2).flatten()

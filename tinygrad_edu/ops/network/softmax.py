@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...array.tensor import Tensor
@@ -14,7 +16,7 @@ from ..reductions.reduce import normalized_dims, restore_dims, sum
 from ..shapes.shape import axis_of
 
 
-def sum_along(value, dim):
+def sum_along(value: Any, dim: Any) -> Any:
     """The sum along `dim`, which is kept with size 1, of an array or a Tensor."""
     return sum_kept(value, dim) if isinstance(value, np.ndarray) and value.ndim else sum(value, dim, True)
 
@@ -110,7 +112,7 @@ def _implicit_dim(input, dim):
 
 
 @public(where=BOTH)
-def softmax(input: Tensor, dim=None, *, dtype=None, _stacklevel=3) -> Tensor:
+def softmax(input: Tensor, dim: int | None = None, *, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
     """e^x / Σ e^x along `dim`: positive numbers that sum to 1.
 
     >>> T.nn.functional.softmax(T.tensor([[0.0, 0.0], [1.0, 3.0]]), dim=1)
@@ -121,24 +123,24 @@ def softmax(input: Tensor, dim=None, *, dtype=None, _stacklevel=3) -> Tensor:
 
 
 @public(where=BOTH)
-def log_softmax(input: Tensor, dim=None, *, dtype=None, _stacklevel=3) -> Tensor:
+def log_softmax(input: Tensor, dim: int | None = None, *, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
     """The logarithm of the softmax along `dim`, accurate where the softmax is tiny."""
     return LogSoftmax.apply(_float(input, dtype, "log_softmax"), dim=axis_of(_implicit_dim(input, dim), input.ndim))
 
 
 @public(where=NN)
-def softmin(input: Tensor, dim=None, *, dtype=None) -> Tensor:
+def softmin(input: Tensor, dim: int | None = None, *, dtype: Any = None) -> Tensor:
     """The softmax of -x."""
     return softmax(-input, dim, dtype=dtype)
 
 
-def safe_softmax(input, dim):
+def safe_softmax(input: Any, dim: Any) -> Any:
     """The softmax along `dim`; 0 where all scores are -inf."""
     return SafeSoftmax.apply(input, dim=dim)
 
 
 @public()
-def logsumexp(input: Tensor, dim, keepdim: bool = False) -> Tensor:
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """ln Σ e^x along `dim`, without overflow."""
     return Logsumexp.apply(input, dim=(dim,) if isinstance(dim, int | np.integer) else tuple(dim), keepdim=keepdim)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator as operators
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,7 @@ class Abs(ElementwiseOp):
 
 
 def _today(name, other, rest, alpha):
-    """The operand and its factor, also from the form of years ago, `p.add_(-lr, grad)`, of which PyTorch warns as well."""
+    """The operand and its factor, also from the old form `p.add_(-lr, grad)`, of which PyTorch warns as well."""
     if not rest:
         return other, alpha
     if len(rest) > 1 or isinstance(other, Tensor):
@@ -55,7 +56,7 @@ def _add_(self, other, *rest, alpha=1):
 
 
 @public(number_first=True)
-def add(input, other, *, alpha=1) -> Tensor:
+def add(input: Tensor | float, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     """input + alpha * other, with broadcasting.
 
     >>> T.add(T.ones(2), T.ones(2), alpha=2)
@@ -91,7 +92,7 @@ def _no_boolean(values, settings):
 checks |= {Add: _whole, Sub: _no_booleans, Neg: _no_boolean}
 
 
-def refuse_booleans(*operands):
+def refuse_booleans(*operands: Any) -> None:
     """Raise if an operand is boolean: NumPy computes `True - False`, but PyTorch refuses it."""
     kinds = [getattr(getattr(x, "value", x), "dtype", np.dtype(type(x))).name for x in operands]
     if "bool" in kinds:
@@ -106,7 +107,7 @@ def _sub_(self, other, *rest, alpha=1):
 
 
 @public("subtract", number_first=True)
-def sub(input, other, *, alpha=1) -> Tensor:
+def sub(input: Tensor | float, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     """input - alpha * other, with broadcasting.
 
     >>> T.sub(T.tensor([5.0, 6.0]), T.tensor([1.0, 2.0]), alpha=2)
@@ -126,19 +127,19 @@ def __rsub__(self, other) -> Tensor:
 
 
 @public("multiply", number_first=True)
-def mul(input, other) -> Tensor:
+def mul(input: Tensor | float, other: Tensor | float) -> Tensor:
     """input * other, with broadcasting."""
     return Mul.apply(input, other)
 
 
 @public("negative")
-def neg(input) -> Tensor:
+def neg(input: Tensor) -> Tensor:
     """-input."""
     return Neg.apply(input)
 
 
 @public("absolute")
-def abs(input) -> Tensor:
+def abs(input: Tensor) -> Tensor:
     """The absolute value. Its gradient at 0 is 0."""
     return Abs.apply(input)
 

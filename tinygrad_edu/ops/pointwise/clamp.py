@@ -136,7 +136,7 @@ def _clamp(form, input, min, max):
 
 
 @public("clip")
-def clamp(input, min=None, max=None) -> Tensor:
+def clamp(input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
     """Limit the elements to [min, max]; the bounds are two numbers or two tensors.
     >>> x = T.tensor([-1.0, 0.5, 3.0], requires_grad=True)
     >>> y = T.clamp(x, 0, 1)
@@ -147,31 +147,33 @@ def clamp(input, min=None, max=None) -> Tensor:
 
 
 @public()
-def clamp_min(input, min) -> Tensor:
+def clamp_min(input: Tensor, min: Tensor | float) -> Tensor:
     """The elements, raised to at least the number `min`."""
     return clamp(input, min) if isinstance(min, Tensor) else ClampMin.apply(input, min=min)
 
 
 @public()
-def clamp_max(input, max) -> Tensor:
+def clamp_max(input: Tensor, max: Tensor | float) -> Tensor:
     """The elements, lowered to at most the number `max`."""
     return clamp(input, None, max) if isinstance(max, Tensor) else ClampMax.apply(input, max=max)
 
 
 @public()
-def maximum(input, other) -> Tensor:
+def maximum(input: Tensor, other: Tensor) -> Tensor:
     """The elementwise maximum. At a tie each tensor gets half of the gradient."""
     return Maximum.apply(input, need_tensor("maximum", other))
 
 
 @public()
-def minimum(input, other) -> Tensor:
+def minimum(input: Tensor, other: Tensor) -> Tensor:
     """The elementwise minimum. At a tie each tensor gets half of the gradient."""
     return Minimum.apply(input, need_tensor("minimum", other))
 
 
 @public()
-def nan_to_num(input, nan=None, posinf=None, neginf=None) -> Tensor:
+def nan_to_num(
+    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
     """Replace nan by `nan` (0), and the infinities by `posinf` and `neginf` (the finite extremes of the dtype)."""
     return NanToNum.apply(input, nan=nan, posinf=posinf, neginf=neginf)
 

@@ -25,8 +25,6 @@ Gt, Ge = _comparison("Gt", np.greater), _comparison("Ge", np.greater_equal)
 
 
 class _Test(Op):
-    """A test of each element."""
-
     def forward(self, *, holds):
         return holds(self)
 
@@ -37,67 +35,67 @@ class Isclose(Op):
 
 
 @public()
-def eq(input, other) -> Tensor:
+def eq(input: Tensor, other: Tensor | float) -> Tensor:
     """True where input == other."""
     return Eq.apply(input, other)
 
 
 @public("not_equal")
-def ne(input, other) -> Tensor:
+def ne(input: Tensor, other: Tensor | float) -> Tensor:
     """True where input != other."""
     return Ne.apply(input, other)
 
 
 @public("less")
-def lt(input, other) -> Tensor:
+def lt(input: Tensor, other: Tensor | float) -> Tensor:
     """True where input < other."""
     return Lt.apply(input, other)
 
 
 @public("less_equal")
-def le(input, other) -> Tensor:
+def le(input: Tensor, other: Tensor | float) -> Tensor:
     """True where input <= other."""
     return Le.apply(input, other)
 
 
 @public("greater")
-def gt(input, other) -> Tensor:
+def gt(input: Tensor, other: Tensor | float) -> Tensor:
     """True where input > other."""
     return Gt.apply(input, other)
 
 
 @public("greater_equal")
-def ge(input, other) -> Tensor:
+def ge(input: Tensor, other: Tensor | float) -> Tensor:
     """True where input >= other."""
     return Ge.apply(input, other)
 
 
 @public()
-def isnan(input) -> Tensor:
+def isnan(input: Tensor) -> Tensor:
     """True where input is nan."""
     return _Test.apply(input, holds=np.isnan)
 
 
 @public()
-def isinf(input) -> Tensor:
+def isinf(input: Tensor) -> Tensor:
     """True where input is infinite."""
     return _Test.apply(input, holds=np.isinf)
 
 
 @public()
-def isfinite(input) -> Tensor:
+def isfinite(input: Tensor) -> Tensor:
     """True where input is neither infinite nor nan."""
     return _Test.apply(input, holds=np.isfinite)
 
 
 @public()
-def equal(input, other) -> bool:
+def equal(input: Tensor, other: Tensor) -> bool:
     """True if both tensors have the same shape and the same elements."""
     return input.value.shape == other.value.shape and bool(np.array_equal(input._data, other._data))
 
 
 @public()
-def isclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """True where |input - other| <= atol + rtol * |other|.
 
     >>> T.isclose(T.tensor([1.0, 2.0]), T.tensor([1.0 + 1e-9, 2.1]))
@@ -113,19 +111,19 @@ def isclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: b
 
 
 @public()
-def allclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """True if |input - other| <= atol + rtol * |other| everywhere."""
     return bool(isclose(input, other, rtol, atol, equal_nan)._data.all())
 
 
 @public()
-def is_same_size(input, other) -> bool:
+def is_same_size(input: Tensor, other: Tensor) -> bool:
     """True if both tensors have the same shape."""
     return input.shape == other.shape
 
 
 @public()
-def is_nonzero(input) -> bool:
+def is_nonzero(input: Tensor) -> bool:
     """True if the only element is not 0."""
     return bool(input)
 

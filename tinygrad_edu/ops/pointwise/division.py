@@ -124,8 +124,8 @@ def _div_(self, other, *, rounding_mode=None):
 
 
 @public("divide", "true_divide", number_first=True)
-def div(input, other, *, rounding_mode=None) -> Tensor:
-    """input / other, with broadcasting; integers become floats. `rounding_mode` "floor" or "trunc" rounds the quotient."""
+def div(input: Tensor | float, other: Tensor | float, *, rounding_mode: str | None = None) -> Tensor:
+    """input / other, with broadcasting; integers become floats. `rounding_mode` "floor" or "trunc" rounds it."""
     return _div("apply", input, other, rounding_mode)
 
 
@@ -135,13 +135,13 @@ def __rdiv__(self, other) -> Any:
 
 
 @public()
-def reciprocal(input) -> Tensor:
+def reciprocal(input: Tensor) -> Tensor:
     """1 / input."""
     return Reciprocal.apply(input)
 
 
 @public(number_first=True)
-def floor_divide(input, other) -> Tensor:
+def floor_divide(input: Tensor | float, other: Tensor | float) -> Tensor:
     """⌊input / other⌋: division rounded down."""
     return FloorDivide.apply(input, other)
 
@@ -155,7 +155,7 @@ def _remainder_(self, other):
 
 
 @public(number_first=True)
-def remainder(input, other) -> Tensor:
+def remainder(input: Tensor | float, other: Tensor | float) -> Tensor:
     """The remainder of `input` divided by `other`, with the sign of `other`, like Python's %.
 
     >>> T.remainder(T.tensor([7.0, -7.0]), 3)
@@ -175,7 +175,7 @@ def _fmod_(self, other):
 
 
 @public()
-def fmod(input, other) -> Tensor:
+def fmod(input: Tensor, other: Tensor | float) -> Tensor:
     """The remainder of `input` divided by `other`, with the sign of `input`, like C's fmod."""
     return Fmod.apply(input, other=other) if isinstance(other, int | float) else FmodTensor.apply(input, other)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ class FloatOp(ElementwiseOp):
     makes_float = True
 
 
-def unary(name, formula, rule):
+def unary(name: str, formula: Any, rule: Any) -> Any:
     """The op of a function of one number: its formula on arrays, and the rule of its gradient."""
     return type(name, (FloatOp,), {"forward": lambda self: formula(self), "grad_self": rule})
 
@@ -128,13 +129,13 @@ def sigmoid(input: Tensor) -> Tensor:
 
 
 @public()
-def logit(input: Tensor, eps=None) -> Tensor:
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """ln(x / (1 - x)), the inverse of the sigmoid; `eps` keeps x within [eps, 1 - eps]."""
     return Logit.apply(input, eps=eps)
 
 
 @public()
-def logaddexp(input: Tensor, other) -> Tensor:
+def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """ln(e^input + e^other), without overflow.
 
     >>> T.logaddexp(T.tensor([0.0]), T.tensor([0.0]))
@@ -146,18 +147,18 @@ def logaddexp(input: Tensor, other) -> Tensor:
 
 
 @public(number_first=True)
-def xlogy(input, other) -> Tensor:
+def xlogy(input: Tensor | float, other: Tensor | float) -> Tensor:
     """input * ln(other), and 0 where `input` is 0."""
     return Xlogy.apply(input, other)
 
 
-# For float32, with |x| <= 4: erf x = tanh(x·p(x²)). p is a least-squares fit to artanh(erf x)/x, weighted so that erf has
-# an even relative error: below 1e-7, or 3e-7 with float32's rounding. Highest power first.
+# For float32, with |x| <= 4: erf x = tanh(x·p(x²)). p is a least-squares fit to artanh(erf x)/x, weighted so that erf
+# has an even relative error: below 1e-7, or 3e-7 with float32's rounding. Highest power first.
 _ERF = (1.41854251e-07, -5.66850781e-06, 8.76375010e-05, -6.19785048e-04, -1.91830438e-04, 1.02769056e-01, 1.12837927)
 
 
 @in_blocks
-def erf_of(x):
+def erf_of(x: Any) -> Any:
     """The error function of an array."""
     if x.dtype == np.float64:
         return np.array([math.erf(value) for value in x.ravel().tolist()], np.float64).reshape(x.shape)

@@ -48,31 +48,31 @@ BitwiseXor = _bitwise("BitwiseXor", np.bitwise_xor)
 
 
 @public()
-def logical_not(input) -> Tensor:
+def logical_not(input: Tensor) -> Tensor:
     """True where input is 0."""
     return LogicalNot.apply(input)
 
 
 @public()
-def logical_and(input, other) -> Tensor:
+def logical_and(input: Tensor, other: Tensor | float) -> Tensor:
     """True where both are nonzero."""
     return LogicalAnd.apply(input, need_tensor("logical_and", other))
 
 
 @public()
-def logical_or(input, other) -> Tensor:
+def logical_or(input: Tensor, other: Tensor | float) -> Tensor:
     """True where at least one is nonzero."""
     return LogicalOr.apply(input, need_tensor("logical_or", other))
 
 
 @public()
-def logical_xor(input, other) -> Tensor:
+def logical_xor(input: Tensor, other: Tensor | float) -> Tensor:
     """True where exactly one is nonzero."""
     return LogicalXor.apply(input, need_tensor("logical_xor", other))
 
 
 @public()
-def bitwise_not(input) -> Tensor:
+def bitwise_not(input: Tensor) -> Tensor:
     """~input: inverts the bits of integers, and the value of booleans."""
     return BitwiseNot.apply(input)
 
@@ -84,19 +84,19 @@ def __invert__(self) -> Any:
 
 
 @public(number_first=True)
-def bitwise_and(input, other) -> Tensor:
+def bitwise_and(input: Tensor | float, other: Tensor | float) -> Tensor:
     """input & other."""
     return BitwiseAnd.apply(input, other)
 
 
 @public(number_first=True)
-def bitwise_or(input, other) -> Tensor:
+def bitwise_or(input: Tensor | float, other: Tensor | float) -> Tensor:
     """input | other."""
     return BitwiseOr.apply(input, other)
 
 
 @public(number_first=True)
-def bitwise_xor(input, other) -> Tensor:
+def bitwise_xor(input: Tensor | float, other: Tensor | float) -> Tensor:
     """input ^ other."""
     return BitwiseXor.apply(input, other)
 

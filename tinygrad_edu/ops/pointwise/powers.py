@@ -76,7 +76,7 @@ def _pow_(self, exponent):
 
 
 @public(number_first=True)
-def pow(input, exponent) -> Tensor:
+def pow(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     """input ** exponent; either one may be a number.
 
     >>> T.pow(T.tensor([2.0, 3.0]), 2)
@@ -94,19 +94,19 @@ def __rpow__(self, other) -> Any:
 
 
 @public()
-def square(input) -> Tensor:
+def square(input: Tensor) -> Tensor:
     """input²."""
     return Pow.apply(input, exponent=2)
 
 
 @public()
-def sqrt(input) -> Tensor:
+def sqrt(input: Tensor) -> Tensor:
     """The square root."""
     return Sqrt.apply(input)
 
 
 @public()
-def rsqrt(input) -> Tensor:
+def rsqrt(input: Tensor) -> Tensor:
     """1 / √input."""
     return Rsqrt.apply(input)
 

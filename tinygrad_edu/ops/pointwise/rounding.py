@@ -73,7 +73,7 @@ def _round_(self, *, decimals=None):
 
 
 @public()
-def round(input: Tensor, *, decimals=None) -> Tensor:
+def round(input: Tensor, *, decimals: int | None = None) -> Tensor:
     """Round to the nearest integer, or to a multiple of 10**-decimals. Halves round to the even neighbour."""
     return Round.apply(input) if decimals is None else RoundDecimals.apply(input, decimals=decimals)
 

@@ -81,7 +81,7 @@ def atan(input: Tensor) -> Tensor:
 
 
 @public("arctan2")
-def atan2(input: Tensor, other) -> Tensor:
+def atan2(input: Tensor, other: Tensor) -> Tensor:
     """The angle in radians of the point (other, input)."""
     return Atan2.apply(input, need_tensor("atan2", other))
 

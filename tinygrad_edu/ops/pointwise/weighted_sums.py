@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...array.tensor import Tensor
@@ -76,7 +78,7 @@ def _addcmul_(self, tensor1, tensor2, *, value=1):
 
 
 @public()
-def addcmul(input, tensor1, tensor2, *, value=1) -> Tensor:
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """input + value * tensor1 * tensor2."""
     return Addcmul.apply(input, *_factors("addcmul", tensor1, tensor2), value=value)
 
@@ -86,7 +88,7 @@ def _addcdiv_(self, tensor1, tensor2, *, value=1):
 
 
 @public()
-def addcdiv(input, tensor1, tensor2, *, value=1) -> Tensor:
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """input + value * tensor1 / tensor2."""
     return Addcdiv.apply(input, *_factors("addcdiv", tensor1, tensor2), value=value)
 
@@ -100,7 +102,7 @@ def _factors(name, *tensors):
 
 
 @public()
-def lerp(input, end, weight) -> Tensor:
+def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     """input + weight * (end - input)."""
     return _lerp("apply", input, end, weight)
 

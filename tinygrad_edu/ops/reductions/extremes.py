@@ -9,7 +9,7 @@ import numpy as np
 from ...array.return_types import named
 from ...array.tensor import Tensor
 from ..arrays import as_index, row_major
-from ..binding import method, public
+from ..binding import Dims, method, public
 from ..indexing.gather import put_along, take_along
 from ..op import Op
 from ..pointwise.clamp import maximum, minimum
@@ -37,8 +37,8 @@ class Min(ExtremeOfAll, name="MinBackward1"):
         return self.min()
 
 
-def shares(value, extreme, dim, nan_ties=True):
-    """1/n at each of the n elements that equal the extreme, as a constant array. nan ties with nan, or makes everything nan."""
+def shares(value: Any, extreme: Any, dim: Any, nan_ties: bool = True) -> Any:
+    """1/n at each of the n elements that equal the extreme, a constant. nan ties with nan, or makes everything nan."""
     value, extreme = (getattr(x, "_data", x) for x in (value, extreme))
     mask = value == extreme
     if nan_ties:
@@ -82,7 +82,7 @@ def _first_nan_or(find, array, dim):
     return find(array, axis=dim, keepdims=True) if array.ndim else np.int64(0)
 
 
-def chosen(array, indices, dim, keepdim):
+def chosen(array: Any, indices: Any, dim: Any, keepdim: bool) -> Any:
     if not array.ndim:
         return array.copy(), as_index(indices)
     values, indices = row_major(np.take_along_axis(array, indices, dim)), row_major(as_index(indices))
@@ -117,14 +117,14 @@ _Max, _Min = (named(op, "values", "indices") for op in ("max", "min"))
 _Aminmax = named("aminmax", "min", "max")
 
 
-def need_elements(name, input, dim=None):
+def need_elements(name: str, input: Any, dim: Any = None) -> None:
     array = getattr(input, "_data", input)
     if array.size:
         return
     if dim is None or dim == ():
         raise (IndexError if name.startswith("arg") else RuntimeError)(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
-            "'dim' argument."
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+            "the 'dim' argument."
         )
     for d in normalized_dims(dim, array.ndim):
         if array.shape[d] == 0:
@@ -141,25 +141,25 @@ def _extreme(name, of_all, along, of_two, kind, input, dim, keepdim):
 
 
 @public()
-def max(input, dim=None, keepdim: bool = False, *, other=None) -> Any:
-    """The largest element. With `dim`: the largest along it, and their indices. With `other`: the elementwise maximum."""
+def max(input: Tensor, dim: int | None = None, keepdim: bool = False, *, other: Tensor | float | None = None) -> Any:
+    """The largest element; with `dim`, the largest along it and their indices; with `other`, of each pair."""
     return _extreme("max", Max, MaxDim, maximum, _Max, input, dim if other is None else other, keepdim)
 
 
 @public()
-def min(input, dim=None, keepdim: bool = False, *, other=None) -> Any:
-    """The smallest element. With `dim`: the smallest along it, and their indices. With `other`: the elementwise minimum."""
+def min(input: Tensor, dim: int | None = None, keepdim: bool = False, *, other: Tensor | float | None = None) -> Any:
+    """The smallest element; with `dim`, the smallest along it and their indices; with `other`, of each pair."""
     return _extreme("min", Min, MinDim, minimum, _Min, input, dim if other is None else other, keepdim)
 
 
 @public()
-def argmax(input, dim=None, keepdim: bool = False) -> Tensor:
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the largest element, in the flattened tensor or along `dim`."""
     return _position("argmax", np.argmax, input, dim, keepdim)
 
 
 @public()
-def argmin(input, dim=None, keepdim: bool = False) -> Tensor:
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the smallest element, in the flattened tensor or along `dim`."""
     return _position("argmin", np.argmin, input, dim, keepdim)
 
@@ -172,7 +172,7 @@ def _position(name, find, input, dim, keepdim):
 
 
 @public()
-def amax(input, dim=(), keepdim: bool = False) -> Tensor:
+def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     """The largest element along `dim`. Elements that tie share the gradient.
 
     >>> T.amax(T.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
@@ -183,7 +183,7 @@ def amax(input, dim=(), keepdim: bool = False) -> Tensor:
 
 
 @public()
-def amin(input, dim=(), keepdim: bool = False) -> Tensor:
+def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     """The smallest element along `dim`. Elements that tie share the gradient.
 
     >>> T.amin(T.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
@@ -194,7 +194,7 @@ def amin(input, dim=(), keepdim: bool = False) -> Tensor:
 
 
 @public()
-def aminmax(input, *, dim=None, keepdim: bool = False) -> Any:
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element, as a named tuple.
 
     >>> T.aminmax(T.tensor([3.0, 1.0, 2.0]))

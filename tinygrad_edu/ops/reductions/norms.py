@@ -10,7 +10,7 @@ import numpy as np
 from ...array import dtypes
 from ...array.tensor import Tensor
 from ..arrays import row_major
-from ..binding import method, public
+from ..binding import Dims, method, public
 from ..indexing.masking import where
 from ..op import Op
 from ..pointwise.arithmetic import abs
@@ -35,7 +35,7 @@ class VectorNorm(Op, name="LinalgVectorNormBackward0"):
         total = row_major((size if ord == 1 else np.power(size, ord)).sum(axis=axes, keepdims=keepdim))
         return total if ord == 1 else np.power(total, 1 / ord).astype(self.dtype)
 
-    # d‖s‖ = sign(s)·(|s|/‖s‖)^(ord-1); at 0 the subgradient is 0; as in PyTorch, the second derivative of order 2 is nan there
+    # d‖s‖ = sign(s)·(|s|/‖s‖)^(ord-1); at 0 the subgradient is 0, and the second derivative of order 2 nan.
     def grad_self(grad, self, result, ord, dim, keepdim):
         sizes = tuple(self.shape)
         return restore_dims(grad, dim, keepdim, sizes) * norm_slope(
@@ -47,7 +47,7 @@ class VectorNorm(Op, name="LinalgVectorNormBackward0"):
         return sum(tangent * norm_slope(self, norm, ord, dim), dim, keepdim)
 
 
-def norm_slope(self, norm, ord, dim):
+def norm_slope(self: Any, norm: Any, ord: Any, dim: Any) -> Any:
     if ord == 0:
         return self * 0
     if ord == 1:
@@ -65,7 +65,9 @@ def norm_slope(self, norm, ord, dim):
 
 
 @public()
-def norm(input: Tensor, p: str = "fro", dim=None, keepdim: bool = False, dtype=None) -> Any:
+def norm(
+    input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False, dtype: dtypes.dtype | None = None
+) -> Any:
     """(Σ|x|^p)^(1/p), over all elements or along `dim`.
 
     >>> T.norm(T.tensor([3.0, 4.0]))
@@ -78,7 +80,7 @@ def norm(input: Tensor, p: str = "fro", dim=None, keepdim: bool = False, dtype=N
     return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim)
 
 
-def vector_norm(input, ord=2, dim=None, keepdim=False):
+def vector_norm(input: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
     """(Σ|x|^ord)^(1/ord), with the limits for ord = 0 and ±inf."""
     array = getattr(input, "_data", input)
     if array.dtype.kind != "f":

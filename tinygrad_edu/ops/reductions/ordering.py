@@ -85,7 +85,7 @@ _Sort, _Topk, _Median = (named(op, "values", "indices") for op in ("sort", "topk
 
 
 @public()
-def sort(input: Tensor, dim=-1, descending: bool = False, *, stable: bool | None = None) -> Any:
+def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None) -> Any:
     """Sort the elements along `dim`, and return their old indices too. Equal elements keep their order.
 
     >>> T.sort(T.tensor([3.0, 1.0, 2.0])).values
@@ -96,13 +96,13 @@ def sort(input: Tensor, dim=-1, descending: bool = False, *, stable: bool | None
 
 
 @public()
-def argsort(input: Tensor, dim=-1, descending: bool = False, stable: bool = False) -> Tensor:
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices that sort the elements along `dim`."""
     return sort(input, dim, descending)[1]
 
 
 @public()
-def topk(input: Tensor, k, dim=-1, largest: bool = True, sorted: bool = True) -> Any:
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The `k` largest (or smallest) elements along `dim`, sorted, and their indices.
 
     >>> T.topk(T.tensor([1.0, 5.0, 3.0]), 2).indices
@@ -115,7 +115,7 @@ def topk(input: Tensor, k, dim=-1, largest: bool = True, sorted: bool = True) ->
 
 
 @public()
-def median(input, dim=None, keepdim: bool = False) -> Any:
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median (the lower of the two middle elements). With `dim`, also its index.
 
     >>> T.median(T.tensor([4.0, 1.0, 3.0, 2.0]))

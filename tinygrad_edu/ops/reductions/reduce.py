@@ -14,7 +14,7 @@ from ...core.tensor import Mean, Sum
 from ...modes import thread
 from ...overrides import behind_core
 from ..arrays import as_index, row_major
-from ..binding import method, public
+from ..binding import Dims, method, public
 from ..indexing.masking import where
 from ..op import LinearOp, Op
 from ..shapes.permute import transpose
@@ -23,7 +23,7 @@ from ..shapes.shape import axis_of, broadcast_to, reshape, unsqueeze
 # --- dimensions ------------------------------------------------------------------------------------------------------
 
 
-def normalized_dims(dim, ndim):
+def normalized_dims(dim: Any, ndim: int) -> Any:
     """`dim` (None, an int or a tuple) as a tuple of axes counted from 0; all axes for None or an empty tuple."""
     if dim is None or (isinstance(dim, tuple | list) and not dim):
         return tuple(range(ndim))
@@ -36,7 +36,7 @@ def normalized_dims(dim, ndim):
     return tuple(axes) if ndim else ()
 
 
-def restore_dims(value, dim, keepdim, sizes):
+def restore_dims(value: Any, dim: Any, keepdim: bool, sizes: Any) -> Any:
     """Restore the reduced dimensions of an array or Tensor, with size 1."""
     if keepdim or not sizes:
         return value
@@ -44,34 +44,34 @@ def restore_dims(value, dim, keepdim, sizes):
     return reshape(value, tuple(1 if i in axes else n for i, n in enumerate(sizes)))
 
 
-def spread(value, dim, keepdim, sizes):
+def spread(value: Any, dim: Any, keepdim: bool, sizes: Any) -> Any:
     """Expand a reduced value back to the shape that it came from."""
     return broadcast_to(restore_dims(value, dim, keepdim, sizes), sizes)
 
 
-def numel_along(sizes, dim):
+def numel_along(sizes: Any, dim: Any) -> Any:
     return math.prod(sizes[axis] for axis in normalized_dims(dim, len(sizes)))
 
 
-def as_dims(dim):
+def as_dims(dim: Any) -> Any:
     return () if dim is None else (dim,) if isinstance(dim, int | np.integer) else tuple(dim)
 
 
-def summed(array, dtype):
+def summed(array: Any, dtype: dtypes.dtype | None) -> Any:
     """A sum. Booleans and integers are summed as int64, unless another dtype is given."""
     if dtype is not None:
         return array.astype(dtype, copy=False)
     return array if array.dtype.kind == "f" else array.astype(np.int64, copy=False)
 
 
-def dtype_setting(dtype, input=None):
+def dtype_setting(dtype: Any, input: Any = None) -> Any:
     is_whole = dtype is not None and not dtype.is_floating_point
     if is_whole and getattr(input, "requires_grad", False) and thread.state.recording:
         raise RuntimeError(f"Autograd not support dtype: {dtype.legacy_name}. Use detach(): integers have no gradient.")
     return {} if dtype is None else {"dtype": dtypes.to_numpy_dtype(dtype)}
 
 
-def need_float(name, input, dtype=None):
+def need_float(name: str, input: Any, dtype: dtypes.dtype | None = None) -> None:
     array = getattr(input, "_data", input)
     if dtype is None and array.dtype.kind != "f":
         kind = dtypes.from_numpy_dtype(array.dtype).legacy_name
@@ -100,7 +100,7 @@ class MeanDim(LinearOp, name="MeanBackward1"):
         return spread(grad / builtins.max(numel_along(self_sym_sizes, dim), 1), dim, keepdim, self_sym_sizes)
 
 
-def averaged(array, axes=None, keepdim=False):
+def averaged(array: Any, axes: Any = None, keepdim: bool = False) -> Any:
     """The mean of an array: nan of no elements, without a warning."""
     exact = np.float32 if array.dtype == np.float16 else array.dtype
     total = row_major(array.sum(axis=axes, keepdims=keepdim, dtype=exact))
@@ -135,12 +135,12 @@ class ProdDim(Op, name="ProdBackward1"):
         return grad * transpose(_products_of_others(transpose(self, dim, -1)), dim, -1)
 
 
-def any_zero(value):
+def any_zero(value: Any) -> Any:
     return not np.all(getattr(value, "_data", value))
 
 
 def _products_of_others(value):
-    """For each element along the last dimension, the product of all others: build a square of copies without that element."""
+    """For each element along the last dimension, the product of all others: a square of copies leaves each out."""
     n = value.shape[-1]
     copies = where(np.eye(n, dtype=bool), 1.0, broadcast_to(unsqueeze(value, -2), (*value.shape[:-1], n, n)))
     return prod(copies, -1)
@@ -162,7 +162,7 @@ class Counted(Op):
 
 
 @public()
-def sum(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
+def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The sum of all elements, or along `dim`. Integers and booleans are summed as int64.
 
     >>> T.sum(T.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
@@ -176,7 +176,7 @@ def sum(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor
 
 
 @public()
-def mean(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
+def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The mean of all elements, or along `dim`.
 
     >>> x = T.tensor([1.0, 3.0], requires_grad=True)
@@ -193,7 +193,7 @@ def mean(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tenso
 
 
 @public()
-def prod(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The product of all elements, or along one dimension.
 
     >>> T.prod(T.tensor([2.0, 3.0, 4.0]))
@@ -206,13 +206,13 @@ def prod(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tenso
 
 
 @public()
-def all(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
+def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """True if all elements are true."""
     return Counted.apply(input, count=np.all, dim=dim, keepdim=keepdim)
 
 
 @public()
-def any(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
+def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """True if at least one element is true."""
     return Counted.apply(input, count=np.any, dim=dim, keepdim=keepdim)
 

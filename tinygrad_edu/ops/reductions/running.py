@@ -42,7 +42,7 @@ class Cumprod(Op):
 
 
 def _jacobian(value, dim):
-    """The Jacobian of the running product along `dim`, moved last: entry (k, i) is the derivative of step i by element k."""
+    """The Jacobian of the running product along `dim`, moved last: entry (k, i) is step i's derivative by element k."""
     value = transpose(value, dim, -1)
     n = value.shape[-1]
     copies = where(np.eye(n, dtype=bool), 1.0, broadcast_to(unsqueeze(value, -2), (*value.shape[:-1], n, n)))
@@ -91,7 +91,7 @@ def _cumsum_(self, dim, *, dtype=None):
 
 
 @public()
-def cumsum(input: Tensor, dim, *, dtype=None) -> Tensor:
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The cumulative sum along `dim`."""
     return Cumsum.apply(input, **_settings("cumsum", input, dim, dtype))
 
@@ -101,19 +101,19 @@ def _cumprod_(self, dim, *, dtype=None):
 
 
 @public()
-def cumprod(input: Tensor, dim, *, dtype=None) -> Tensor:
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The cumulative product along `dim`."""
     return Cumprod.apply(input, **_settings("cumprod", input, dim, dtype))
 
 
 @public()
-def cummax(input: Tensor, dim) -> Any:
+def cummax(input: Tensor, dim: int) -> Any:
     """The largest element so far at each step along `dim`, and its index."""
     return _Cummax(Cummax.apply(input, dim=axis_of(dim, input.ndim)))
 
 
 @public()
-def cummin(input: Tensor, dim) -> Any:
+def cummin(input: Tensor, dim: int) -> Any:
     """The smallest element so far at each step along `dim`, and its index."""
     return _Cummin(Cummin.apply(input, dim=axis_of(dim, input.ndim)))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ..arrays import row_major
-from ..binding import method, public
+from ..binding import Dims, method, public
 from ..indexing.masking import where
 from ..op import Op
 from .reduce import Counted, as_dims, mean, normalized_dims, numel_along, restore_dims, sum
@@ -79,8 +79,8 @@ def _spread(op, name, input, dim, unbiased, keepdim, correction):
     n = numel_along(tuple(input.shape), dim)
     if n <= correction and (input.numel() or n == 0):
         warnings.warn(
-            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-            "divided by output numel): so few elements have no spread.",
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            "(input numel divided by output numel): so few elements have no spread.",
             UserWarning,
             stacklevel=4,
         )
@@ -88,19 +88,25 @@ def _spread(op, name, input, dim, unbiased, keepdim, correction):
 
 
 @public()
-def var(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = False, *, correction=None) -> Tensor:
+def var(
+    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+) -> Tensor:
     """The variance: the sum of squared distances from the mean, divided by n - `correction` (1 by default)."""
     return _spread(Var, "var", input, dim, unbiased, keepdim, correction)
 
 
 @public()
-def std(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = False, *, correction=None) -> Tensor:
+def std(
+    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+) -> Tensor:
     """The standard deviation: the square root of the variance."""
     return _spread(Std, "std", input, dim, unbiased, keepdim, correction)
 
 
 @public()
-def var_mean(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = False, *, correction=None) -> tuple:
+def var_mean(
+    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+) -> tuple:
     """The variance and the mean.
 
     >>> T.var_mean(T.tensor([1.0, 3.0]))
@@ -111,7 +117,9 @@ def var_mean(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = Fal
 
 
 @public()
-def std_mean(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = False, *, correction=None) -> tuple:
+def std_mean(
+    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+) -> tuple:
     """The standard deviation and the mean.
 
     >>> T.std_mean(T.tensor([1.0, 3.0]))
@@ -122,7 +130,7 @@ def std_mean(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = Fal
 
 
 @public()
-def count_nonzero(input: Tensor, dim=None) -> Tensor:
+def count_nonzero(input: Tensor, dim: int | None = None) -> Tensor:
     """The number of elements that are not 0."""
     return Counted.apply(input, count=np.count_nonzero, dim=dim, keepdim=False)
 

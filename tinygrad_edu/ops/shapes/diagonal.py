@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...array.tensor import Tensor
@@ -98,7 +100,7 @@ def _need_two(dim1, dim2, ndim):
 
 
 @public()
-def diagonal(input: Tensor, offset=0, dim1=0, dim2=1) -> Tensor:
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A view of the elements (i, i + offset) of two dimensions.
 
     >>> T.diagonal(T.tensor([[1, 2], [3, 4]]))
@@ -109,7 +111,7 @@ def diagonal(input: Tensor, offset=0, dim1=0, dim2=1) -> Tensor:
 
 
 @public()
-def diag_embed(input: Tensor, offset=0, dim1=-2, dim2=-1) -> Tensor:
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices with the last dimension of `input` on their diagonals.
 
     >>> T.diag_embed(T.tensor([[1, 2], [3, 4]])).shape
@@ -120,7 +122,7 @@ def diag_embed(input: Tensor, offset=0, dim1=-2, dim2=-1) -> Tensor:
 
 
 @public()
-def diag(input: Tensor, diagonal=0) -> Tensor:
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """The diagonal of a matrix; for a vector, the matrix with that diagonal.
 
     >>> T.diag(T.tensor([1, 2]))
@@ -145,23 +147,23 @@ def trace(input: Tensor) -> Tensor:
 
 
 @public()
-def tril(input: Tensor, diagonal=0) -> Tensor:
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle of a matrix; zeros elsewhere."""
     return Tril.apply(input, diagonal=diagonal)
 
 
 @public()
-def triu(input: Tensor, diagonal=0) -> Tensor:
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle of a matrix; zeros elsewhere."""
     return Triu.apply(input, diagonal=diagonal)
 
 
-def tril_indices(row, col, offset=0, *, device=None):
+def tril_indices(row: int, col: int, offset: int = 0, *, device: Any = None) -> Any:
     """The indices of a matrix's lower triangle: rows, then columns."""
     return finish(as_index(np.tril_indices(row, offset, col)), where=device)
 
 
-def triu_indices(row, col, offset=0, *, device=None):
+def triu_indices(row: int, col: int, offset: int = 0, *, device: Any = None) -> Any:
     """The indices of a matrix's upper triangle: rows, then columns."""
     return finish(as_index(np.triu_indices(row, offset, col)), where=device)
 

@@ -107,7 +107,7 @@ def _check_list(name, tensors):
 
 
 @public("concat", "concatenate")
-def cat(tensors, dim=0) -> Tensor:
+def cat(tensors: Any, dim: int = 0) -> Tensor:
     """Concatenate tensors along `dim`. All their other sizes must be equal.
 
     >>> T.cat([T.zeros(2), T.ones(1)])
@@ -135,7 +135,7 @@ def cat(tensors, dim=0) -> Tensor:
 
 
 @public()
-def stack(tensors, dim=0) -> Tensor:
+def stack(tensors: Any, dim: int = 0) -> Tensor:
     """Stack tensors of one shape along a new dimension.
 
     >>> T.stack([T.zeros(2), T.ones(2)])
@@ -163,19 +163,19 @@ def _each_at_least(number, tensors):
 
 
 @public()
-def atleast_1d(*tensors) -> Any:
+def atleast_1d(*tensors: Any) -> Any:
     """Tensors with at least one dimension."""
     return _each_at_least(1, tensors)
 
 
 @public()
-def atleast_2d(*tensors) -> Any:
+def atleast_2d(*tensors: Any) -> Any:
     """Tensors with at least two dimensions: a vector becomes a row."""
     return _each_at_least(2, tensors)
 
 
 @public()
-def hstack(tensors) -> Tensor:
+def hstack(tensors: Any) -> Tensor:
     """Join tensors side by side: along dimension 1, or 0 for vectors.
 
     >>> T.hstack((T.tensor([1, 2]), T.tensor([3])))
@@ -187,7 +187,7 @@ def hstack(tensors) -> Tensor:
 
 
 @public("row_stack")
-def vstack(tensors) -> Tensor:
+def vstack(tensors: Any) -> Tensor:
     """Stack tensors vertically; vectors become rows.
 
     >>> T.vstack((T.tensor([1, 2]), T.tensor([3, 4])))
@@ -199,7 +199,7 @@ def vstack(tensors) -> Tensor:
 
 
 @public()
-def column_stack(tensors) -> Tensor:
+def column_stack(tensors: Any) -> Tensor:
     """Stack tensors side by side; vectors become columns.
 
     >>> T.column_stack((T.tensor([1, 2]), T.tensor([3, 4])))
@@ -211,7 +211,7 @@ def column_stack(tensors) -> Tensor:
 
 
 @public()
-def split(tensor, split_size_or_sections, dim=0) -> Any:
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> Any:
     """Split into views along `dim`: of equal size (the last may be smaller), or of the given sizes.
 
     >>> [part.tolist() for part in T.split(T.arange(5), 2)]
@@ -233,7 +233,7 @@ def split(tensor, split_size_or_sections, dim=0) -> Any:
 
 
 @public()
-def chunk(input, chunks, dim=0) -> Any:
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
     """Split into at most `chunks` views of equal size along `dim` (the last may be smaller).
 
     >>> [part.tolist() for part in T.chunk(T.arange(4), 2)]
@@ -248,7 +248,7 @@ def chunk(input, chunks, dim=0) -> Any:
 
 
 @public()
-def unbind(input, dim=0) -> Any:
+def unbind(input: Tensor, dim: int = 0) -> Any:
     """A tuple of views: the slices along `dim`, without that dimension.
 
     >>> T.unbind(T.tensor([[1, 2], [3, 4]]))

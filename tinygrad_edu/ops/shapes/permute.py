@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...array.tensor import Tensor
@@ -39,7 +41,7 @@ class Roll(LinearOp):
 
 
 @public()
-def permute(input: Tensor, *dims) -> Tensor:
+def permute(input: Tensor, *dims: Any) -> Tensor:
     """A view with the dimensions in another order.
 
     >>> T.permute(T.ones(2, 3, 4), (2, 0, 1)).shape
@@ -58,7 +60,7 @@ def permute(input: Tensor, *dims) -> Tensor:
 
 
 @public("swapaxes", "swapdims")
-def transpose(input: Tensor, dim0, dim1) -> Tensor:
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """A view with two dimensions exchanged.
 
     >>> T.transpose(T.ones(2, 3), 0, 1).shape
@@ -87,7 +89,7 @@ def t(input: Tensor) -> Tensor:
 
 
 @public()
-def flip(input: Tensor, *dims) -> Tensor:
+def flip(input: Tensor, *dims: Any) -> Tensor:
     """Reverse the order of the elements along `dims`.
 
     >>> T.flip(T.tensor([[1, 2], [3, 4]]), dims=(1,))
@@ -101,7 +103,7 @@ def flip(input: Tensor, *dims) -> Tensor:
 
 
 @public()
-def roll(input: Tensor, shifts, dims=()) -> Tensor:
+def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """Shift the elements along `dims`. Those that leave at one end reenter at the other.
 
     >>> T.roll(T.tensor([1, 2, 3]), 1)
@@ -114,7 +116,7 @@ def roll(input: Tensor, shifts, dims=()) -> Tensor:
 
 
 @public("moveaxis")
-def movedim(input: Tensor, source, destination) -> Tensor:
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """A view with the dimensions `source` moved to the positions `destination`; the others keep their order.
 
     >>> T.movedim(T.zeros(2, 3, 4), 0, 2).shape

@@ -1,6 +1,8 @@
-"""Repeat tensors, and bring them to a common shape: `repeat`, `tile`, `repeat_interleave`, `meshgrid`, `broadcast_tensors`."""
+"""Repeats tensors, to a common shape too: `repeat`, `tile`, `repeat_interleave`, `meshgrid`, `broadcast_tensors`."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +32,7 @@ class Repeat(LinearOp):
 
 
 @public(where=())
-def repeat(input, *repeats) -> Tensor:
+def repeat(input: Tensor, *repeats: Any) -> Tensor:
     """Repeat the tensor `repeats` times along each dimension (extra numbers add dimensions in front).
 
     >>> T.tensor([1, 2]).repeat(2)
@@ -45,7 +47,7 @@ def repeat(input, *repeats) -> Tensor:
 
 
 @public()
-def tile(input, *dims) -> Tensor:
+def tile(input: Tensor, *dims: Any) -> Tensor:
     """As `repeat`, but `dims` may be shorter: the dimensions in front are then not repeated.
 
     >>> T.tile(T.tensor([1, 2]), (2,))
@@ -56,7 +58,7 @@ def tile(input, *dims) -> Tensor:
 
 
 @public()
-def repeat_interleave(input, repeats, dim=None, *, output_size=None) -> Tensor:
+def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
     """Repeat each element, or each slice along `dim`, `repeats` times in place.
 
     >>> T.repeat_interleave(T.tensor([1, 2]), 2)
@@ -81,7 +83,7 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None) -> Tensor:
 
 
 @public()
-def meshgrid(*tensors, indexing=None) -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Any, indexing: Any = None) -> tuple[Tensor, ...]:
     """The coordinates of each point of the grid that several vectors span.
 
     >>> rows, columns = T.meshgrid(T.tensor([1, 2]), T.tensor([3, 4, 5]), indexing="ij")
@@ -107,7 +109,7 @@ def meshgrid(*tensors, indexing=None) -> tuple[Tensor, ...]:
 
 
 @public()
-def broadcast_tensors(*tensors) -> tuple[Tensor, ...]:
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Views of the tensors, expanded to their common shape.
 
     >>> [t.shape for t in T.broadcast_tensors(T.ones(3, 1), T.ones(2))]
@@ -120,7 +122,7 @@ def broadcast_tensors(*tensors) -> tuple[Tensor, ...]:
     return tuple(t if tuple(t.shape) == size else expand(t, size) for t in tensors)
 
 
-def broadcast_shapes(*shapes):
+def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that tensors of these shapes broadcast to.
 
     >>> T.broadcast_shapes((3, 1), (2,))

@@ -11,13 +11,13 @@ from ...array import dtypes
 from ...array.tensor import Tensor
 from ...core.tensor import Expand, SumToSize
 from ...overrides import behind_core
-from ..binding import method, public
+from ..binding import Dims, method, public
 from ..creation.copies import contiguous_clone
 from ..op import ViewOp
 from ..operands import check_expandable
 
 
-def axis_of(dim, ndim):
+def axis_of(dim: Any, ndim: int) -> Any:
     """`dim`, which may be negative, as an axis counted from 0."""
     n = ndim or 1
     if not -n <= dim < n:
@@ -29,7 +29,7 @@ class _NeedsCopy(Exception):
     """No view has the shape that is asked for: the elements would have to move."""
 
 
-def same_memory(array, size):
+def same_memory(array: Any, size: Any) -> Any:
     """`array` in another shape, on the same memory."""
     shown = array.reshape(size)
     if array.size and not np.may_share_memory(shown, array):
@@ -86,7 +86,7 @@ class SqueezeDims(Squeeze, name="SqueezeBackward2"):
         return np.squeeze(self, tuple(d for d in dim if self.shape[d] == 1))
 
 
-def as_sizes(size):
+def as_sizes(size: Any) -> Any:
     """`*size`, given one by one or as one tuple."""
     if len(size) == 1 and isinstance(size[0], tuple | list):
         size = size[0]
@@ -104,7 +104,7 @@ def _resolve(size, numel):
 
 
 @public(where=())
-def view(input, *size) -> Tensor:
+def view(input: Tensor, *size: Any) -> Tensor:
     """A view of `input` in another shape, on the same storage.
 
     >>> x = T.arange(6)
@@ -125,13 +125,13 @@ def view(input, *size) -> Tensor:
 
 
 @public(where=())
-def view_as(input, other) -> Tensor:
+def view_as(input: Tensor, other: Tensor) -> Tensor:
     """A view of `input` in the shape of `other`."""
     return view(input, tuple(other.shape))
 
 
 @public()
-def reshape(input, *shape) -> Any:
+def reshape(input: Tensor, *shape: Any) -> Any:
     """`input` in another shape: a view if possible, else a copy.
 
     >>> T.reshape(T.arange(6), (2, 3))
@@ -151,7 +151,7 @@ def reshape(input, *shape) -> Any:
 
 
 @public()
-def flatten(input, start_dim=0, end_dim=-1) -> Tensor:
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Merge the dimensions from `start_dim` to `end_dim` into one.
 
     >>> T.flatten(T.ones(2, 3, 4), start_dim=1).shape
@@ -169,14 +169,14 @@ def flatten(input, start_dim=0, end_dim=-1) -> Tensor:
 
 
 @public()
-def broadcast_to(input, *size) -> Tensor:
+def broadcast_to(input: Tensor, *size: Any) -> Tensor:
     """A view of `input`, broadcast to a larger shape."""
     return expand(input, *size)
 
 
 @public(where=())
-def expand(input, *size) -> Tensor:
-    """A view with dimensions of size 1 repeated to the given sizes. -1 keeps a size; extra sizes add dimensions in front.
+def expand(input: Any, *size: Any) -> Tensor:
+    """A view with dimensions of size 1 repeated to the given sizes. -1 keeps a size; extra sizes go in front.
 
     >>> T.ones(2, 1).expand(2, 3).shape
     tinygrad_edu.Size([2, 3])
@@ -193,13 +193,13 @@ def expand(input, *size) -> Tensor:
 
 
 @public(where=())
-def expand_as(input, other) -> Tensor:
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """A view of `input`, expanded to the shape of `other`."""
     return expand(input, tuple(other.shape))
 
 
 @public(where=())
-def sum_to_size(input, *size) -> Tensor:
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """Sum `input` down to a smaller shape, one that broadcasts to the shape of `input`.
 
     >>> T.ones(2, 3).sum_to_size(1, 3)
@@ -215,19 +215,19 @@ def sum_to_size(input, *size) -> Tensor:
 
 
 @public(where=())
-def reshape_as(input, other) -> Tensor:
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """`input` in the shape of `other`: a view if possible, else a copy."""
     return reshape(input, tuple(other.shape))
 
 
 @public()
-def ravel(input) -> Tensor:
+def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension: a view if possible, else a copy."""
     return reshape(input if input.is_contiguous() else contiguous_clone(input), (-1,))
 
 
 @public()
-def unflatten(input, dim, sizes) -> Tensor:
+def unflatten(input: Tensor, dim: Any, sizes: Any) -> Tensor:
     """Split one dimension into several of the given sizes (one may be -1).
 
     >>> T.unflatten(T.arange(6), 0, (2, 3))
@@ -245,13 +245,13 @@ def unflatten(input, dim, sizes) -> Tensor:
 
 
 @public()
-def unsqueeze(input, dim) -> Tensor:
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """A view with a new dimension of size 1 at position `dim`."""
     return Unsqueeze.apply(input, dim=axis_of(dim, len(input.shape) + 1))
 
 
 @public()
-def squeeze(input, dim=None) -> Tensor:
+def squeeze(input: Tensor, dim: Dims = None) -> Tensor:
     """A view without the dimensions of size 1, or without those in `dim` that have size 1.
 
     >>> T.squeeze(T.ones(2, 1, 3), 1).shape

@@ -1,8 +1,5 @@
-"""In-place changes of shape: `unsqueeze_`, `squeeze_`, `transpose_`.
-
-They write to no element. From then on the tensor shows its storage in another way. Its new node, with its own name,
-comes before the old history.
-"""
+"""In-place changes of shape: `unsqueeze_`, `squeeze_`, `transpose_`. They write to no element. From then on the tensor
+shows its storage in another way. Its new node, with its own name, comes before the old history."""
 
 from __future__ import annotations
 
@@ -73,12 +70,12 @@ def turn(op: type[Op], target: Tensor, **settings: Any) -> Tensor:
     return target
 
 
-def unsqueeze_(self, dim):
+def unsqueeze_(self: Any, dim: Any) -> Any:
     """In-place version of `unsqueeze`."""
     return turn(UnsqueezeInPlace, self, dim=axis_of(dim, self.ndim + 1))
 
 
-def squeeze_(self, dim=None):
+def squeeze_(self: Any, dim: Any = None) -> Any:
     """In-place version of `squeeze`."""
     if dim is None:
         return turn(SqueezeInPlace, self)
@@ -87,7 +84,7 @@ def squeeze_(self, dim=None):
     return turn(SqueezeDimInPlace, self, dim=axis_of(dim, self.ndim))
 
 
-def transpose_(self, dim0, dim1):
+def transpose_(self: Any, dim0: int, dim1: int) -> Any:
     """In-place version of `transpose`."""
     return turn(TransposeInPlace, self, dim0=axis_of(dim0, self.ndim), dim1=axis_of(dim1, self.ndim))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +45,7 @@ class Fold(LinearOp, name="UnfoldBackwardBackward0"):
 
 
 @public(where=())
-def unfold(input, dimension, size, step) -> Tensor:
+def unfold(input: Tensor, dimension: int, size: Any, step: int) -> Tensor:
     """A view of the windows of `size` elements along a dimension, `step` apart, as a new last dimension.
 
     >>> T.arange(5).unfold(0, size=3, step=1)

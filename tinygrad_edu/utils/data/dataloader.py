@@ -19,8 +19,8 @@ __all__ = ["DataLoader", "default_collate", "default_convert"]
 class DataLoader:
     """Iterates over a dataset in batches. Samples are stacked along a new first dimension.
 
-    From the same seed the order is PyTorch's. Everything is read in this process: `num_workers`, and what concerns them, has no
-    effect.
+    From the same seed the order is PyTorch's. Everything is read in this process: `num_workers`, and what concerns
+    them, has no effect.
 
     >>> data = T.utils.data.TensorDataset(T.arange(5), T.arange(5) * 10)
     >>> for x, y in T.utils.data.DataLoader(data, batch_size=2):
@@ -66,7 +66,7 @@ class DataLoader:
         self.collate_fn = collate_fn or (default_collate if batched else default_convert)
 
     def __iter__(self) -> Iterator[Any]:
-        # In PyTorch's order: a sampler may draw as it begins, then a seed is drawn for the workers, even if there are none.
+        # In PyTorch's order: a sampler may draw as it begins, then the workers' seed is drawn, even if there are none.
         numbers = iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
         drawn_seed(self.generator)
         return map(self._fetch, numbers)
@@ -111,8 +111,8 @@ def default_collate(batch: Any) -> Any:
         parts = [default_collate(part) for part in zip(*batch, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else parts
     raise TypeError(
-        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first)}. Pass a "
-        "custom collate_fn."
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first)}. "
+        "Pass a custom collate_fn."
     )
 
 

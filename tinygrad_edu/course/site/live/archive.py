@@ -1,8 +1,8 @@
 """The files that the reader's Python starts with: its standard library, NumPy and our packages, compiled and packed.
 
-The Python that will run in the page compiles them here, in Node; doing that in a browser would delay the first picture by ten
-seconds. It also draws that picture, which shows what modules it needs. Those are loaded at the start, and each of the others
-with its neighbours when a program imports it.
+The Python that will run in the page compiles them here, in Node; doing that in a browser would delay the first picture
+by ten seconds. It also draws that picture, which shows what modules it needs. Those are loaded at the start, and each
+of the others with its neighbours when a program imports it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import gzip
 import importlib.util
 import io
 import json
+import re
 import shutil
 import subprocess
 import tempfile
@@ -24,7 +25,10 @@ from .parts import PartError
 
 HERE = Path(__file__).parent
 PREPARE_LIMIT_S = 600
-NO_NODE = "A live site needs Node.js to be built: it compiles the Python of the pages. Install it (https://nodejs.org), or build without --live."
+NO_NODE = (
+    "A live site needs Node.js to be built: it compiles the Python of the pages. Install it (https://nodejs.org), or "
+    "build without --live."
+)
 
 Files = dict[str, bytes]  # by path
 
@@ -36,41 +40,23 @@ _PYODIDE = ("pyodide", "_pyodide", "_sysconfigdata__emscripten_wasm32-emscripten
 # NumPy imports this at its start; `later.py` delays it until a matrix is factored.
 _WAITS = ("numpy.linalg._umath_linalg",)
 _EMPTY = ("numpy/_core/_add_newdocs.py", "numpy/_core/_add_newdocs_scalars.py")  # docstrings of functions written in C
-# Of the standard library: what needs a desktop, a terminal, a server, another process or a database, and has none here; what works on
-# programs and packages rather than in them; and what stands in for modules written in C.
+# Of the standard library: what needs a desktop, a terminal, a server, another process or a database, and has none here;
+# what works on programs and packages rather than in them; and what stands in for modules written in C.
 _NEVER = """
-_pydatetime _pyio _pyrepl bdb cProfile compileall configparser curses dbm doctest ensurepip ftplib idlelib imaplib lib2to3 mailbox
-modulefinder multiprocessing optparse pdb pickletools plistlib poplib profile pstats pydoc_data smtplib socketserver sqlite3 tarfile
-test tkinter tomllib trace turtledemo unittest venv wave wsgiref xmlrpc zipapp
+_pydatetime _pyio _pyrepl bdb cProfile compileall configparser curses dbm doctest ensurepip ftplib idlelib imaplib
+lib2to3 mailbox modulefinder multiprocessing optparse pdb pickletools plistlib poplib profile pstats pydoc_data smtplib
+socketserver sqlite3 tarfile test tkinter tomllib trace turtledemo unittest venv wave wsgiref xmlrpc zipapp
 """
 _IMPORTER = "later.py"  # imports what is in the packs, so it is not in one of them
 _FOR_HELP = ("_pyrepl/__init__.py", "_pyrepl/pager.py")
-_LEFT_OUT_OF_NUMPY = (
-    "/tests/",
-    "/f2py/",
-    "/include/",
-    "/typing/",
-    "/doc/",
-    "/_pyinstaller/",
-    "/testing/",
-    "/distutils/",
-)
-# The pictures need traitlets for their widgets, and a lesson needs the time zones; IPython and ipywidgets have stand-ins in `python/`.
+_LEFT_OUT_OF_NUMPY = re.compile("/(tests|f2py|include|typing|doc|_pyinstaller|testing|distutils)/")
+# The pictures need traitlets, and a lesson needs the time zones; IPython and ipywidgets have stand-ins in `python/`.
 _PACKAGES = ("tinygrad_edu", "viz", "traitlets", "tzdata")
 # A page also has no use for the command line, the grader, and files to print.
-_LEFT_OUT_OF_OURS = (
-    "/traitlets/config/",
-    "/traitlets/tests/",
-    "/tinygrad_edu/notebooks/",
-    "/tinygrad_edu/course/",
-    "/tinygrad_edu/exercises/grading/",
-    "/tinygrad_edu/exercises/running/cells.py",
-    "/viz/export/fonts/",
-    "__pycache__",
-    *(
-        f"/tinygrad_edu/sandbox/{name}.py"
-        for name in ("inside", "instruments", "landlock", "limits", "outside", "python_only")
-    ),
+_LEFT_OUT_OF_OURS = re.compile(
+    r"/traitlets/(config|tests)/|/tinygrad_edu/(notebooks|course|exercises/grading)/|/viz/export/fonts/|__pycache__"
+    r"|/tinygrad_edu/exercises/running/cells\.py"
+    r"|/tinygrad_edu/sandbox/(inside|instruments|landlock|limits|outside|python_only)\.py"
 )
 # A probe is sent as its source text; lesson 8 copies the heart of the engine, to run it alone.
 _WITH_SOURCE = ("tinygrad_edu/exercises/answers/", "tinygrad_edu/core/")
@@ -104,7 +90,7 @@ def numpy(wheel: bytes) -> Files:
     """The part of NumPy's wheel that computes."""
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
         names = [name for name in archive.namelist() if name.endswith((".py", ".so"))]
-        taken = [name for name in names if not any(part in f"/{name}" for part in _LEFT_OUT_OF_NUMPY)]
+        taken = [name for name in names if not _LEFT_OUT_OF_NUMPY.search(f"/{name}")]
         return {name: _without_docs(name, archive.read(name)) for name in taken}
 
 
@@ -128,7 +114,7 @@ def _home(package: str) -> Path:
 def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_file() and not any(part in f"/{folder.name}/{name}" for part in _LEFT_OUT_OF_OURS):
+        if path.is_file() and not _LEFT_OUT_OF_OURS.search(f"/{folder.name}/{name}"):
             yield name, path.read_bytes()
 
 
@@ -204,7 +190,7 @@ def parted(trees: dict[str, Files], modules: set[str], opened: list[str]) -> Pac
             module = module_of(path)
             at_start = module in modules or module.partition(".")[0] in _PYODIDE
             if not module:
-                # No import brings what a widget's page is made of: an exported picture reads it, whichever module asked for that.
+                # No import brings what a widget's page is made of: exported pictures read it, whoever asked for them.
                 at_start = path.startswith("viz/widgets/") or any(one.endswith(f"/{path}") for one in opened)
             if at_start:
                 start[tree][path] = data
@@ -232,7 +218,7 @@ def _pack_of(path: str) -> str:
 
 
 def zipped(files: dict[str, bytes]) -> bytes:
-    """A zip archive that is identical for identical files. It is uncompressed, so that gzip can pack all files at once."""
+    """A zip archive that is the same for the same files. It is uncompressed, so that gzip can pack all at once."""
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as archive:
         for name, data in sorted(files.items()):

@@ -1,8 +1,6 @@
-"""Which statements of a lesson need what a browser lacks: PyTorch itself, threads, other processes.
-
-Such a statement is left out when the page runs its cell, and so is every statement that uses its results. The cell's
-output stays the recorded one, and the page says so; if the statement is only an import, nothing is missing.
-"""
+"""Which statements of a lesson need what a browser lacks: PyTorch itself, threads, other processes. Such a statement is
+left out when the page runs its cell, and so is every statement that uses its results. The cell's output stays the
+recorded one, and the page says so; if the statement is only an import, nothing is missing."""
 
 from __future__ import annotations
 
@@ -21,8 +19,13 @@ NEEDED = {  # the sentence that a page says under such a cell
     "multiprocessing": "It needs other processes, which a browser does not have.",
     "subprocess": "It needs other processes, which a browser does not have.",
     "tinygrad_edu.course.glossary": "It needs the notebooks of all lessons, which this page does not have.",
-    "tinygrad_edu.course.progress": "It needs your notebooks, which this page cannot read. Here, the first page shows your progress beside each lesson.",
-    "tinygrad_edu.course": "It needs the answers in your notebooks, which this page cannot read. Open the lesson in JupyterLab to run it.",
+    "tinygrad_edu.course.progress": (
+        "It needs your notebooks, which this page cannot read. "
+        "Here, the first page shows your progress beside each lesson."
+    ),
+    "tinygrad_edu.course": (
+        "It needs the answers in your notebooks, which this page cannot read. Open the lesson in JupyterLab to run it."
+    ),
 }
 _MAGIC = re.compile(r"\s*%%(\w+)([^\n]*)\n")
 _LIVE = ("autograd", "diagnose")  # our own magics, which a page has too
@@ -30,7 +33,7 @@ _LIVE = ("autograd", "diagnose")  # our own magics, which a page has too
 
 @dataclass(frozen=True)
 class Part:
-    """What of a cell can run in a page: `runs` is the source that can; `needs` says why its output is the recorded one, or is empty."""
+    """What of a cell can run in a page: `runs` is that source; a `needs` says why the output is the recorded one."""
 
     runs: str
     needs: str = ""
@@ -123,7 +126,7 @@ def _imports(statement: ast.stmt) -> Iterator[str]:
 
 
 def _reads(statement: ast.stmt) -> list[str]:
-    """The page's names that a statement uses, in the order of their use, including those in functions that it defines."""
+    """The page's names that a statement uses, in the order of use, including those in functions that it defines."""
     used = (each.argval for each in _instructions(statement) if each.opname in ("LOAD_NAME", "LOAD_GLOBAL"))
     return list(dict.fromkeys(used))
 

@@ -26,7 +26,8 @@ _PIECES = ("network.js", "cause.js")  # what an output draws by a script in Jupy
 _WIDGETS = {"Explorer": "explorer.js", "MistakeView": "mistake.js"}
 # Packs of the standard library that serve no program of a link, which has no files, no network and no other process.
 _NOT_FOR_A_LINK = """
-asyncio concurrent ctypes email encodings http ipaddress logging mimetypes pydoc ssl tzdata urllib webbrowser xml zoneinfo
+asyncio concurrent ctypes email encodings http ipaddress logging mimetypes pydoc ssl tzdata urllib webbrowser xml
+zoneinfo
 """
 
 # Runs before and after a lesson, to store PyTorch's answers, including those to each switch of its explorers.
@@ -62,7 +63,7 @@ def save_tape(path: Path, cells: Sequence[Any]) -> str:
 
 
 def make_live(notebook: Notebook, name: str, lessons: dict[str, list[str]]) -> None:
-    """Tell the page about its cells. Changes `notebook`: each code cell gets a class, and the last cell is the page's data.
+    """Tell the page about its cells. Changes `notebook`: each code cell gets a class, a last cell has the page's data.
 
     Args:
         notebook: with its outputs.
@@ -85,7 +86,7 @@ def _code(notebook: Notebook) -> Sequence[Any]:
 
 @dataclass(frozen=True)
 class Given:
-    """Third-party files: Pyodide, NumPy's wheel for it, Graphviz, the writer of GIFs, and the modules of the editor by package."""
+    """Third-party files: Pyodide, its NumPy wheel, Graphviz, the writer of GIFs, the editor's modules by package."""
 
     python: dict[str, bytes]
     numpy: bytes
@@ -156,7 +157,7 @@ def write_files(folder: Path, first: str, given: Given) -> None:
 
 
 def _explore(packs: archive.Packs) -> archive.Files:
-    """The files of explore.html: its scripts, the widgets that it may show, its menu, and which packs its Python needs later."""
+    """The files of explore.html: its scripts, the widgets that it may show, its menu, and the packs it needs later."""
     from viz.export import bundle
 
     widgets = {
@@ -186,7 +187,7 @@ def finish(site: Path) -> None:
 
 
 def _with_addresses(module: bytes, names: dict[str, str], folder: str) -> bytes:
-    """A module that imports files instead of packages: an import map would be too late in a page that has started to import."""
+    """A module that imports files, not packages: a page that has begun to import takes no import map any more."""
 
     def address(match: re.Match[str]) -> str:
         return f'{match[1]}"{folder}{names[match[2]]}"' if match[2] in names else match[0]

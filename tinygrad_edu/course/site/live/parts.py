@@ -1,8 +1,6 @@
-"""The third-party parts of a live site: version, origin, and the hash that each must have.
-
-Each part is a file of the npm registry (`NPM_CONFIG_REGISTRY` names another registry, as for npm), except NumPy's wheel, which
-comes with Pyodide's release. They are downloaded once and kept in the user's cache folder.
-"""
+"""The third-party parts of a live site: version, origin, and the hash that each must have. Each part is a file of the
+npm registry (`NPM_CONFIG_REGISTRY` names another registry, as for npm), except NumPy's wheel, which comes with
+Pyodide's release. They are downloaded once and kept in the user's cache folder."""
 
 from __future__ import annotations
 
@@ -11,6 +9,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import sys
 import tarfile
 import tempfile
@@ -37,7 +36,7 @@ class Package:
     name: str
     version: str
     integrity: str
-    files: tuple[str, ...] = ("dist/index.js",)
+    files: tuple[str, ...]
 
     @property
     def url(self) -> str:
@@ -45,106 +44,53 @@ class Package:
         return f"{registry()}/{self.name}/-/{self.name.rpartition('/')[2]}-{self.version}.tgz"
 
 
-PYODIDE = Package(
-    "pyodide",
-    "314.0.3",
-    "sha512-sK40My6m8tmBUYtYH9au9rXUeh9x0wfahtHdOlGmJxZDsKBGKtP6KznyFB2+u/klbQTdDionR0uaVd176zVQzQ==",
-    ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"),
-)
-GRAPHVIZ = Package(
-    "@viz-js/viz",
-    "3.31.0",
-    "sha512-r7zlQdRvcwvIpjHGgs+KNWHeE/P5/Dq7k8ZAKaMCbZqomxCBJV78gVuQYaHzFVca+kB0mX0fMW9UFevCOBG50A==",
-    ("dist/viz.js",),
-)
-GIF = Package(
-    "gifenc",
-    "1.0.3",
-    "sha512-xdr6AdrfGBcfzncONUOlXMBuc5wJDtOueE3c5rdG0oNgtINLD+f2iFZltrBRZYzACRbKr+mSVU/x98zv2u3jmw==",
-    ("dist/gifenc.esm.js",),
-)
-# The editor, and what its modules import from one another.
-EDITOR = (
-    Package(
-        "@codemirror/state",
-        "6.7.6",
-        "sha512-kAz+AncRtKuIknedxT1bq4XwXv4UowhbkHU1myPrtVb/jZtImWuV5BXzv5vK6i3kYACsdiZiQKFQQ5Mq7elW8w==",
-    ),
-    Package(
-        "@codemirror/view",
-        "6.43.15",
-        "sha512-HHsfpqFeHyXLs983pSRe38Xajs0vFWZQ2BuX0m7Ki8w3jZ5iD8cuR3lBz2/5/X53Dhf32SBHKh6rtSTB6tKeGw==",
-    ),
-    Package(
-        "@codemirror/commands",
-        "6.11.1",
-        "sha512-O/4hG3SC1YwcmQ0d2UVNDs+AsaNWd1iHVxbTeEBuqH+6bExAiPK3iS/BvpY6rZGURALv4ZD3sIgcCmRvw3ehBg==",
-    ),
-    Package(
-        "@codemirror/language",
-        "6.13.1",
-        "sha512-zfvU2r3TyylQLMj/te+5CnQ0rSqZi8B1oTCBbQkagcLW4Xc6imab6qN+pEJhsuNOLaJqiRyBXp9UhWA1DhVvDw==",
-    ),
-    Package(
-        "@codemirror/streamparser",
-        "6.0.0",
-        "sha512-JTFPF6xrfjt0mnfGPgzcLiMwYmvIyNaoizp8BYzv8FE8KrT6GBGDZ190rtt+O7Wke3gG/MFHyiY9YGNeimof4w==",
-    ),
-    Package(
-        "@codemirror/lang-python",
-        "6.2.1",
-        "sha512-IRjC8RUBhn9mGR9ywecNhB51yePWCGgvHfY1lWN/Mrp3cKuHr0isDKia+9HnvhiWNnMpbGhWrkhuWOc09exRyw==",
-    ),
-    Package(
-        "@codemirror/autocomplete",
-        "6.20.4",
-        "sha512-yF8RhOf2SXlg00+qtupzLhrglcas61boqaONiNcbPIebHCpJocpqTBA6dyrtUrQO47hqyTdeob/3XnYilT7TaQ==",
-    ),
-    Package(
-        "@lezer/common",
-        "1.5.5",
-        "sha512-Pw7PVCndruF1pb3ebCxpSVpkMHSDjwRCLcTRw+RizUKco5QbWylwq2g4lnG/RYN7yTTQDXE9F77MwtkAyphrjg==",
-    ),
-    Package(
-        "@lezer/highlight",
-        "1.2.5",
-        "sha512-O1GMVKgtf5YspFaRzpmqkVgMtIk2HG9uMAbH6wdAIdNh3TVzCsch/+cRi+6l2//UGDKe6NB9BW3cvuR5ezMQ0w==",
-    ),
-    Package(
-        "@lezer/lr",
-        "1.4.12",
-        "sha512-On9HU4oMMiHPMkQDgoTnGahjgG5n/MkN38CgG77sMraKLL+3JBbeQNi1FcCXV9QRqwF9/BUXP3caHyJC1fBOTQ==",
-    ),
-    Package(
-        "@lezer/python",
-        "1.1.19",
-        "sha512-MhQIURHRytsNzP/YXnqpYKW6la6voAH3kyplTOOiCdjyFY6cWWGFVmYVdHIPrElqSDf4iCDktQCockB9FxuhzQ==",
-    ),
-    Package(
-        "style-mod",
-        "4.1.4",
-        "sha512-XXWIQt633/EpAFx8aZDOTjBzrCaGmhvEQlQo6MVPfa2OzO2cWo+4hV9h+6UkHYlXGfy+ODXKUdP7Pthmcu5ATw==",
-        ("src/style-mod.js",),
-    ),
-    Package(
-        "w3c-keyname",
-        "2.2.8",
-        "sha512-dpojBhNsCNN7T82Tm7k26A6G9ML3NkhDsnw9n/eoxSRlVBB4CEtIQ/KTCLI2Fwf3ataSXRhYFkQi3SlnFwPvPQ==",
-        ("index.js",),
-    ),
-    Package(
-        "crelt",
-        "1.0.7",
-        "sha512-aK6BbWfhf4U/wCcLHKPJl/xa6VkVstRaPywWtMKGwuOLc/wZTyQYuoxgvZnNsBvv7Kg3YTBQYYBCggcviQczuA==",
-        ("index.js",),
-    ),
-    Package(
-        "@marijn/find-cluster-break",
-        "1.0.4",
-        "sha512-Wy0V7+SGUjnF9/TkiM1hKVDPj7jKXduPNboMVtHTA8dySMURWqfg/JZ9E2Sq8JgSJmkl7k7Qe9FLeMSrSraWmQ==",
-        ("src/index.js",),
-    ),
-)
+# Each with its version, the files, and the hash. From the fourth on: the editor, and what its modules import.
+_PACKAGES = """
+pyodide 314.0.3 pyodide.mjs pyodide.asm.mjs pyodide.asm.wasm python_stdlib.zip pyodide-lock.json
+    sha512-sK40My6m8tmBUYtYH9au9rXUeh9x0wfahtHdOlGmJxZDsKBGKtP6KznyFB2+u/klbQTdDionR0uaVd176zVQzQ==
+@viz-js/viz 3.31.0 dist/viz.js
+    sha512-r7zlQdRvcwvIpjHGgs+KNWHeE/P5/Dq7k8ZAKaMCbZqomxCBJV78gVuQYaHzFVca+kB0mX0fMW9UFevCOBG50A==
+gifenc 1.0.3 dist/gifenc.esm.js
+    sha512-xdr6AdrfGBcfzncONUOlXMBuc5wJDtOueE3c5rdG0oNgtINLD+f2iFZltrBRZYzACRbKr+mSVU/x98zv2u3jmw==
+@codemirror/state 6.7.6 dist/index.js
+    sha512-kAz+AncRtKuIknedxT1bq4XwXv4UowhbkHU1myPrtVb/jZtImWuV5BXzv5vK6i3kYACsdiZiQKFQQ5Mq7elW8w==
+@codemirror/view 6.43.15 dist/index.js
+    sha512-HHsfpqFeHyXLs983pSRe38Xajs0vFWZQ2BuX0m7Ki8w3jZ5iD8cuR3lBz2/5/X53Dhf32SBHKh6rtSTB6tKeGw==
+@codemirror/commands 6.11.1 dist/index.js
+    sha512-O/4hG3SC1YwcmQ0d2UVNDs+AsaNWd1iHVxbTeEBuqH+6bExAiPK3iS/BvpY6rZGURALv4ZD3sIgcCmRvw3ehBg==
+@codemirror/language 6.13.1 dist/index.js
+    sha512-zfvU2r3TyylQLMj/te+5CnQ0rSqZi8B1oTCBbQkagcLW4Xc6imab6qN+pEJhsuNOLaJqiRyBXp9UhWA1DhVvDw==
+@codemirror/streamparser 6.0.0 dist/index.js
+    sha512-JTFPF6xrfjt0mnfGPgzcLiMwYmvIyNaoizp8BYzv8FE8KrT6GBGDZ190rtt+O7Wke3gG/MFHyiY9YGNeimof4w==
+@codemirror/lang-python 6.2.1 dist/index.js
+    sha512-IRjC8RUBhn9mGR9ywecNhB51yePWCGgvHfY1lWN/Mrp3cKuHr0isDKia+9HnvhiWNnMpbGhWrkhuWOc09exRyw==
+@codemirror/autocomplete 6.20.4 dist/index.js
+    sha512-yF8RhOf2SXlg00+qtupzLhrglcas61boqaONiNcbPIebHCpJocpqTBA6dyrtUrQO47hqyTdeob/3XnYilT7TaQ==
+@lezer/common 1.5.5 dist/index.js
+    sha512-Pw7PVCndruF1pb3ebCxpSVpkMHSDjwRCLcTRw+RizUKco5QbWylwq2g4lnG/RYN7yTTQDXE9F77MwtkAyphrjg==
+@lezer/highlight 1.2.5 dist/index.js
+    sha512-O1GMVKgtf5YspFaRzpmqkVgMtIk2HG9uMAbH6wdAIdNh3TVzCsch/+cRi+6l2//UGDKe6NB9BW3cvuR5ezMQ0w==
+@lezer/lr 1.4.12 dist/index.js
+    sha512-On9HU4oMMiHPMkQDgoTnGahjgG5n/MkN38CgG77sMraKLL+3JBbeQNi1FcCXV9QRqwF9/BUXP3caHyJC1fBOTQ==
+@lezer/python 1.1.19 dist/index.js
+    sha512-MhQIURHRytsNzP/YXnqpYKW6la6voAH3kyplTOOiCdjyFY6cWWGFVmYVdHIPrElqSDf4iCDktQCockB9FxuhzQ==
+style-mod 4.1.4 src/style-mod.js
+    sha512-XXWIQt633/EpAFx8aZDOTjBzrCaGmhvEQlQo6MVPfa2OzO2cWo+4hV9h+6UkHYlXGfy+ODXKUdP7Pthmcu5ATw==
+w3c-keyname 2.2.8 index.js
+    sha512-dpojBhNsCNN7T82Tm7k26A6G9ML3NkhDsnw9n/eoxSRlVBB4CEtIQ/KTCLI2Fwf3ataSXRhYFkQi3SlnFwPvPQ==
+crelt 1.0.7 index.js
+    sha512-aK6BbWfhf4U/wCcLHKPJl/xa6VkVstRaPywWtMKGwuOLc/wZTyQYuoxgvZnNsBvv7Kg3YTBQYYBCggcviQczuA==
+@marijn/find-cluster-break 1.0.4 src/index.js
+    sha512-Wy0V7+SGUjnF9/TkiM1hKVDPj7jKXduPNboMVtHTA8dySMURWqfg/JZ9E2Sq8JgSJmkl7k7Qe9FLeMSrSraWmQ==
+"""
+
+
+def _package(row: str) -> Package:
+    name, version, *files, integrity = row.split()
+    return Package(name, version, integrity, tuple(files))
+
+
+PYODIDE, GRAPHVIZ, GIF, *EDITOR = map(_package, re.split(r"\n(?! )", _PACKAGES.strip()))
 
 
 def registry() -> str:

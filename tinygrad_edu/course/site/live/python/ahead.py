@@ -1,7 +1,5 @@
-"""Runs ahead: while nobody asks for anything, each switch of the explorer in use is tried, so that a press finds its answer.
-
-The worker calls `rehearse` whenever it has nothing else to do. One call tries one switch: a press waits for no more than that.
-"""
+"""Runs ahead: while nobody asks, each switch of the explorer in use is tried, so that a press finds its answer. The
+worker calls `rehearse` whenever it is idle. One call tries one switch: a press waits for no more than that."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Everything that differs when Python runs in a page: layouts, integers, the clock of a check, random numbers, PyTorch.
-
-`put_in_place` is called once, before the first cell. No other file of the project asks where it runs.
-"""
+`put_in_place` is called once, before the first cell. No other file of the project asks where it runs."""
 
 from __future__ import annotations
 
@@ -57,11 +55,9 @@ def _clock(limits: Any) -> None:
 
 
 class Used:
-    """The processor time of an answer, which a page cannot ask for: the time between its steps.
-
-    Between two steps that are further apart than `GAP`, the machine did something else: on a busy one, a correct answer was taken
-    for an endless loop.
-    """
+    """The processor time of an answer, which a page cannot ask for: the time between its steps. Between two steps that
+    are further apart than `GAP`, the machine did something else: on a busy one, a correct answer was taken for an
+    endless loop."""
 
     GAP = 0.01  # seconds
 
@@ -115,10 +111,8 @@ def _time_limit(time_up: type[BaseException], used: Used) -> Callable[[Any], con
 
 
 def _trials(trial: Any) -> None:
-    """Try a change of a program here, where no process can be forked: its source runs in a namespace of its own each time.
-
-    A cell changes what was there before it, so it is not run twice.
-    """
+    """Try a change of a program where no process can be forked: its source runs in a fresh namespace each time. A cell
+    changes what was there before it, so it is not run twice."""
 
     class Here(trial.Place):  # type: ignore[misc]
         def __init__(self, engine: Any, again: Callable[[Any], Any], early: bool) -> None:

@@ -1,4 +1,4 @@
-"""The program of explore.html: the explorer over it, and what is wrong with it. All that goes to the page is plain data."""
+"""The program of explore.html: its explorer, and what is wrong with it. The page gets nothing but plain data."""
 
 from __future__ import annotations
 
@@ -59,9 +59,8 @@ def _linked() -> Any:
     from viz.widgets.explorer import Explorer
 
     class Linked(Explorer):
-        """An explorer that opens with the switches of a link, and looks as it did to whoever pressed them: no switch turns a
-        picture round, so for every room the bare program decides how the graph is laid out.
-        """
+        """An explorer that opens with the switches of a link, and looks as it did to whoever pressed them: no switch
+        turns a picture round, so for every room the bare program decides how the graph is laid out."""
 
         _bare: dict[str, Any] | None = None
 

@@ -1,7 +1,5 @@
-"""Runs the cells of a page: the part of Jupyter's kernel that a lesson needs, and nothing else.
-
-The worker provides `send(message)`. Every message is a dict of plain data with a `type`.
-"""
+"""Runs the cells of a page: the part of Jupyter's kernel that a lesson needs, and nothing else. The worker provides
+`send(message)`. Every message is a dict of plain data with a `type`."""
 
 from __future__ import annotations
 
@@ -53,7 +51,7 @@ class _Stream(io.TextIOBase):
                 _printed.append(
                     (self.name, f"\n… more was printed; these are its first {MOST_PRINTED:,} characters.\n")
                 )
-            # At the end of a line if it comes soon: what follows a `print` may never end, and its words come one by one.
+            # At the end of a line if it comes soon: after a `print` a program may never end, or print word by word.
             pause = PAUSE_S if text.endswith("\n") else 4 * PAUSE_S
             if _left <= 0 or time.monotonic() - _since > pause:
                 flush()

@@ -1,7 +1,5 @@
 """The modules of the packs: those of the start are here, and others are fetched when a program imports one of them.
-
-Compiled modules are imported from memory, so none is looked for, opened and read in the file system of the page.
-"""
+Compiled modules are imported from memory, so none is looked for, opened and read in the file system of the page."""
 
 from __future__ import annotations
 
@@ -30,11 +28,11 @@ when_imported: dict[str, Callable[[ModuleType], None]] = {}  # what to do after 
 
 
 class NotHere(BaseException):  # no `except Exception` of a program may take it for an error of its own
-    """A pack is still on its way to a page that is given its packs and cannot ask for one: try again when all are here."""
+    """A pack is still on its way to a page that cannot ask for one: try again when all are here."""
 
 
 def put(pack: Any) -> None:
-    """Take over the files of an unzipped pack: compiled modules are kept for their import, others go into the file system.
+    """Take over the files of an unzipped pack: compiled modules are kept for their import, others become files.
 
     Args:
         pack: what `archive.packed` wrote, as JavaScript's array of bytes.

@@ -1,4 +1,4 @@
-"""Stands in for the debugger, which asks in a terminal: a program that imports it runs, up to the line that starts it."""
+"""Stands in for the debugger, which asks in a terminal: a program that imports it runs up to its start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ def set_trace(*given: Any, **options: Any) -> Any:
         RuntimeError: always.
     """
     raise RuntimeError(
-        "The debugger needs a terminal, and a page has none: print the value, or step through the picture, which shows each."
+        "The debugger needs a terminal, and a page has none: print the value, or step through the picture, which shows "
+        "each."
     )
 
 

@@ -13,7 +13,10 @@ import kernel
 
 _MAGIC = re.compile(r"\s*(%%?)(\w+)[ \t]*([^\n]*)\n?(.*)", re.DOTALL)
 _FOR_TORCH = re.compile(r"^\s*(import|from)\s+torch\b", re.MULTILINE)
-HONEST = "<code>torch</code> is <code>tinygrad_edu</code> here, not PyTorch: the same names and rules, computed in this page with NumPy."
+HONEST = (
+    "<code>torch</code> is <code>tinygrad_edu</code> here, not PyTorch: the same names and rules, computed in this "
+    "page with NumPy."
+)
 _OTHERS = (
     "of the commands that begin with %, a page has %%autograd, %%diagnose and %autograd, each at the top of its cell. "
     "The others are Jupyter's."
@@ -100,7 +103,7 @@ class Shell:
 
     @contextlib.contextmanager
     def _torch_stands_in(self) -> Iterator[None]:
-        """A context in which a program that imports `torch` gets `tinygrad_edu`: PyTorch itself does not run in a browser."""
+        """A context in which a program that imports `torch` gets `tinygrad_edu`: no browser can run PyTorch itself."""
         from viz import engines
         from viz.recording import own
         from viz.recording.record import namespace_for

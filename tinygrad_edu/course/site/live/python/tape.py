@@ -1,7 +1,5 @@
-"""What PyTorch did when the site was built, for each program of a lesson: as written, and with each switch.
-
-This file both writes the tape, in the kernel that runs a lesson for the site, and reads it, in the page.
-"""
+"""What PyTorch did when the site was built, for each program of a lesson: as written, and with each switch. This file
+both writes the tape, in the kernel that runs a lesson for the site, and reads it, in the page."""
 
 from __future__ import annotations
 
@@ -66,10 +64,8 @@ def start() -> None:
 
 
 def press_every_switch(texts: Sequence[str]) -> None:
-    """Record the program of each explorer in this process with each of its switches, and with combinations of them.
-
-    The combinations are of two or three switches that one of the `texts` beside an explorer names.
-    """
+    """Record the program of each explorer in this process with each of its switches, and with combinations of them. The
+    combinations are of two or three switches that one of the `texts` beside an explorer names."""
     from ipywidgets.widgets.widget import _instances
 
     from viz import engines
@@ -93,7 +89,7 @@ def press_every_switch(texts: Sequence[str]) -> None:
 
 
 def states(switches: list[dict[str, Any]], texts: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """What one press leads to, a second call of backward() with another switch of it, and what a text names together."""
+    """What one press leads to, a second call of backward() with another switch, and what a text names together."""
     from viz.experiments.switches import pressed
 
     for switch in switches:

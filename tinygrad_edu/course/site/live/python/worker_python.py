@@ -1,4 +1,4 @@
-"""The functions that the worker calls. They exchange text, so that no Python object must be kept alive for JavaScript."""
+"""The functions that the worker calls. They exchange text, so that JavaScript keeps no Python object alive."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ builtins.input = _input
 
 
 def _unless_missing(work: Callable[..., None]) -> Callable[..., str | None]:
-    """As `work`, but if a pack is still on its way, its name is returned: then nothing is done yet, and the worker calls again."""
+    """As `work`, but nothing is done while a pack is on its way: its name is returned, and the worker calls again."""
 
     @functools.wraps(work)
     def tried(*args: str) -> str | None:
