@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import operator
 import random
 import sys
 import threading
@@ -24,6 +25,7 @@ import numpy as np
 TORCH = "torch"
 CORE = "tinygrad_edu"
 ACCUMULATE = "torch::autograd::AccumulateGrad"
+PARTS_OF_FUNCTION = ("forward", "setup_context")  # the methods of a custom Function that run ops
 _DYNAMO = "torch._dynamo.eval_frame"  # loaded when a program first compiles
 
 
@@ -209,8 +211,6 @@ class Engine(ABC):
 
     def function_of(self, code: CodeType) -> str | None:
         """`Double.forward` if this is the code of that custom Function's `forward` or `setup_context`, else None."""
-        if code.co_name not in ("forward", "setup_context"):
-            return None
         kinds = [self.function_type]
         for kind in kinds:  # which grows on the way
             own = vars(kind).get(code.co_name)
@@ -263,7 +263,7 @@ class Engine(ABC):
         """A context that restores the settings of the engine, of NumPy and of Python, and what was patched in the engine's classes."""
         module, options = self.module, self._print_options()
         anomaly = module.is_anomaly_enabled(), module.is_anomaly_check_nan_enabled()
-        kept = [(holder, dict(vars(holder))) for holder in self._holders()]
+        kept = [(holder, vars(holder).copy()) for holder in self._holders()]
         with ExitStack() as stack:
             for put_back, *before in (
                 (module.set_default_dtype, module.get_default_dtype()),
@@ -280,8 +280,7 @@ class Engine(ABC):
             try:
                 yield
             finally:
-                for holder, names in kept:
-                    _put_back(holder, names)
+                _put_back(kept)
 
     def _default_device(self) -> Any:
         """What `set_default_device` was given; None for nothing."""
@@ -291,17 +290,18 @@ class Engine(ABC):
     def _print_options(self) -> Any:
         """The object whose attributes say how tensors print."""
 
-    def _holders(self) -> Iterator[Any]:
-        """The modules and classes of the engine in which a program might replace something, as far as they are loaded."""
+    def _holders(self) -> list[Any]:
+        """The loaded modules and classes of the engine in which a program might replace something."""
         names = ("", ".nn", ".nn.functional", ".optim", ".autograd")
         loaded = [sys.modules[self.name + name] for name in names if self.name + name in sys.modules]
-        yield from loaded
         kinds = [self.tensor_type, self.function_type, self.module_type]
         kinds += [one.Optimizer for one in loaded if "Optimizer" in vars(one)]
+        found = []
         for kind in kinds:  # which grows on the way
             if kind.__module__.partition(".")[0] == self.name:
-                yield kind
+                found.append(kind)
                 kinds += type.__subclasses__(kind)
+        return loaded + found
 
     @contextmanager
     def same_randomness(self, device: str = "cpu") -> Iterator[dict[str, _Random]]:
@@ -535,10 +535,11 @@ class _Quietly:
         self._state, self._modes = state, state.modes
 
     def __enter__(self) -> None:
-        self._state.modes = ()
+        if self._modes:
+            self._state.modes = ()
 
     def __exit__(self, *error: object) -> None:
-        if self._state.modes == ():  # else it has ended, and a program has entered a mode since
+        if self._modes and not self._state.modes:  # else it has ended, and a program has entered a mode since
             self._state.modes = self._modes
 
 
@@ -571,13 +572,13 @@ class Core(Engine):
     def take_off(self, mode: Any) -> int:
         state = self.module.modes.thread.state
         above = len(state.modes) - 1 - state.modes.index(mode) if mode in state.modes else 0
-        state.modes = [active for active in state.modes if active is not mode]
+        state.modes = tuple(active for active in state.modes if active is not mode)
         return above
 
     def put_on(self, mode: Any, above: int) -> None:
         state = self.module.modes.thread.state
         place = len(state.modes) - above
-        state.modes = [*state.modes[:place], mode, *state.modes[place:]]
+        state.modes = (*state.modes[:place], mode, *state.modes[place:])
 
     def set_version(self, tensor: Any, version: int) -> None:
         if tensor._counter is not None:
@@ -610,14 +611,17 @@ class Core(Engine):
         return "tinygrad_edu computes with NumPy on the CPU; choose PyTorch for a GPU."
 
 
-def _put_back(holder: Any, before: dict[str, Any]) -> None:
-    """Undo what a program assigned to names of a class or a module. A module also gets names as its parts are loaded: those stay."""
-    now = dict(vars(holder))
-    for name, value in before.items():
-        if now.get(name) is not value:
-            setattr(holder, name, value)
-    for name in now.keys() - before.keys() if isinstance(holder, type) else ():
-        delattr(holder, name)
+def _put_back(kept: list[tuple[Any, dict[str, Any]]]) -> None:
+    """Undo what a program assigned to names of classes and modules. Names that a module got as its parts loaded stay."""
+    for holder, before in kept:
+        now = vars(holder).copy()
+        if [*now] == [*before] and all(map(operator.is_, now.values(), before.values())):
+            continue
+        for name, value in before.items():
+            if now.get(name) is not value:
+                setattr(holder, name, value)
+        for name in now.keys() - before.keys() if isinstance(holder, type) else ():
+            delattr(holder, name)
 
 
 @dataclass(frozen=True)
