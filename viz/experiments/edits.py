@@ -97,7 +97,7 @@ class _Editor:
             "volatile": self._make_volatile,
         }
         for switch in SWITCHES:
-            entries = switch.entries(self.state)
+            entries = switch.entries(self.state) if switch.name in self.state else {}
             # By line and name; what is inside a network has the last word on it.
             for key in sorted(entries, key=lambda key: (str(key).count("."), key)):
                 value = entries[key]

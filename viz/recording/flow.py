@@ -68,7 +68,7 @@ class _Order(ast.NodeVisitor):
         self.read |= names - self._given
 
     def generic_visit(self, node: ast.AST) -> None:
-        for name in sorted(node._fields, key=lambda name: name not in self._FIRST):
+        for name in sorted(node._fields, key=self._FIRST.__contains__, reverse=True):
             child = getattr(node, name, None)
             for one in child if isinstance(child, list) else [child]:
                 if isinstance(one, ast.AST):

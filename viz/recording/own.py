@@ -157,9 +157,10 @@ def imported(program: str | Callable[..., Any]) -> set[str]:
     found = set()
     with contextlib.suppress(SyntaxError, ValueError):
         for node in ast.walk(tree_of(program)) if isinstance(program, str) else ():
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            found |= {name.partition(".")[0] for name in names}
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                found.add((node.module or "").partition(".")[0])
     return found.intersection(NAMES)
 
 
@@ -186,19 +187,28 @@ def reached(program: str | Callable[..., Any], given: Mapping[str, Any]) -> Iter
     What belongs to an engine is not searched, nor are the functions of libraries.
     """
     if isinstance(program, str):
-        level = []
-        with contextlib.suppress(SyntaxError, ValueError):
-            level = [(name, given[name]) for name in sorted(flow(tree_of(program))[0]) if name in given]
+        level = [(name, given[name]) for name in _read_by(program) if name in given]
     else:
         level = [*given.items(), *_parts(program)]
     met = {id(program)}
     for _ in range(DEEPEST):
         level = [(name, thing) for name, thing in level if type(thing) not in PLAIN]
+        if not level:
+            return
         yield level
         fresh = {id(thing): thing for _, thing in level if id(thing) not in met}
         met |= fresh.keys()
         parts = (part for thing in fresh.values() for part in itertools.islice(_parts(thing), WIDEST))
         level = list(itertools.islice(parts, MOST))
+
+
+@functools.lru_cache(maxsize=64)
+def _read_by(text: str) -> list[str]:
+    """The names that source text reads before it has given them a value; both engines run the same text."""
+    try:
+        return sorted(flow(tree_of(text))[0])
+    except (SyntaxError, ValueError):
+        return []
 
 
 def _parts(thing: Any) -> Iterable[tuple[str, Any]]:

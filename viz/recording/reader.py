@@ -17,7 +17,7 @@ from viz.recording.graph import Array, Graph, Op, Saved, Value
 from viz.recording.saved import is_custom, saved_tensors
 from viz.recording.source import Source
 from viz.recording.summary import measured, summarise
-from viz.recording.unseen import Reading
+from viz.recording.unseen import is_ours, note
 
 OWN = {"result", "result0", "result1", "result2", "mask", "indices", "total_weight", "save_mean", "save_invstd"}
 LIGHT_PAST = 3000  # nodes read at once
@@ -394,9 +394,13 @@ class Reader:
 
     def ask(self, question: Callable[[], Answer], otherwise: Answer) -> Answer:
         """The answer to a question to an object of the program; `otherwise` if that raises, and the graph has a note of it."""
-        with Reading(self.engine, self.graph, "this tensor"):
+        try:
             return question()
-        return otherwise
+        except Exception as error:
+            if not is_ours(error):
+                raise
+            note(self.graph, error, "this tensor")
+            return otherwise
 
     def _reference(self, tensor: Any) -> Callable[[], Any]:
         if self._keep:

@@ -245,12 +245,10 @@ class Recorder:
 
     def _named(self, stdout: str) -> str:
         """What a program printed, with the name by which it imports the engine: `torch.float32`."""
-        other = {CORE: TORCH, TORCH: CORE}.get(self.engine.name, "")
-        return (
-            re.sub(rf"\b{self.engine.name}\.(?=\w)", f"{other}.", stdout)
-            if other in own.imported(self.source.text)
-            else stdout
-        )
+        name, other = self.engine.name, {CORE: TORCH, TORCH: CORE}.get(self.engine.name, "")
+        if f"{name}." not in stdout or other not in own.imported(self.source.text):
+            return stdout
+        return re.sub(rf"\b{name}\.(?=\w)", f"{other}.", stdout)
 
     def _finish(self, stdout: str) -> Recording:
         watch = self._watch

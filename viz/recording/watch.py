@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from viz.engines import Engine
+from viz.engines import PARTS_OF_FUNCTION, Engine
 from viz.recording.graph import Argument, Op, Value
 from viz.recording.notation import base_name, called
 from viz.recording.passes import Pass, Passes
@@ -518,18 +518,18 @@ class Watch:
         __tracebackhide__ = True
         if self.engine.is_traced():  # first: a compiler that reads this function would stop at what follows
             return func(*args, **kwargs)
-        frame, line = sys._getframe(2), None
-        with Reading(self.engine, self.graph):
-            if self._idle > IDLE:
+        frame = sys._getframe(2)
+        if self._idle > IDLE:
+            with Reading(self.engine, self.graph):
                 self._look_again(frame)
-            line = self.source.line(frame)
         self._idle = 0
         if not self.passes.active or self._whole or self.passes.closed:
             return func(*args, **kwargs)
         name = getattr(func, "__name__", "")
         if self._limit is not None and len(self.events) >= self._limit and self.passes.current is None:
-            self.cut = line or 0
-            self.passes.active = False
+            self.cut, self.passes.active = 0, False
+            with Reading(self.engine, self.graph):
+                self.cut = self.source.line(frame) or 0
             sys.settrace(None)
             return func(*args, **kwargs)
         if name in ("__set__", "__delete__"):
@@ -545,10 +545,11 @@ class Watch:
         if name == "register_hook" and len(args) == 2 and callable(args[1]):
             hook = args[1]
             with Unseen(self.engine, self.graph):
-                hook = self.passes.watched_hook(hook, self.reader.value(args[0]), line)
+                hook = self.passes.watched_hook(hook, self.reader.value(args[0]), self.source.line(frame))
             return func(args[0], hook)
-        known = None
+        known = line = None
         with Unseen(self.engine, self.graph):  # of a copy, what else was copied is no input
+            line = self.source.line(frame)
             known = self._given(args[:1] if name == "__deepcopy__" else args, kwargs, line)
         result = self._through(func, args, kwargs)
         if known is None:
@@ -733,10 +734,11 @@ class Watch:
         """`Double.forward` if the caller runs inside that custom Function, else an empty string."""
         while frame is not None:
             code = frame.f_code
-            if code not in self._functions:
-                self._functions[code] = self.engine.function_of(code)
-            if (function := self._functions[code]) is not None:
-                return function
+            if code.co_name in PARTS_OF_FUNCTION:
+                if code not in self._functions:
+                    self._functions[code] = self.engine.function_of(code)
+                if (function := self._functions[code]) is not None:
+                    return function
             frame = frame.f_back
         return ""
 
