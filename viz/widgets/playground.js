@@ -3,8 +3,8 @@
 // The page asks (`asked`, each time with all settings) and Python answers (`frame`); while it plays, each answer triggers the
 // next request. So nothing runs unseen, and the kernel is free in between.
 import { CodeList, copy } from "./js/code.js";
-import { button, h, icon, ownTheKeys } from "./js/dom.js";
-import { listen, widget, wonder } from "./js/model.js";
+import { button, h, icon } from "./js/dom.js";
+import { widget, wonder } from "./js/model.js";
 import { Neurons } from "./js/neurons.js";
 import { Plane } from "./js/plane.js";
 import { mountPlayer } from "./player.js";
@@ -43,7 +43,7 @@ const ROWS = [
   ["seed", "seed", "count", Array.from({ length: 100 }, (_, index) => index)],
 ];
 
-function renderPlayground({ model, el }) {
+function renderPlayground({ model, el, listen }) {
   let { data, points, settings } = model.get("task");
   let looked = 0; // the run whose settings, colours and step are shown
   let at = -1; // the step that is looked at; -1 is the present
@@ -298,7 +298,6 @@ function renderPlayground({ model, el }) {
   const style = h("div", { hidden: true });
   style.innerHTML = model.get("task").look;
   el.replaceChildren(style, root);
-  const releaseKeys = ownTheKeys(root);
 
   const text = () => model.get("task").code[looked] ?? "";
 
@@ -446,7 +445,7 @@ function renderPlayground({ model, el }) {
     wake();
   }, { threshold: 0.5 });
   sight.observe(root);
-  const deaf = listen(model, {
+  listen({
     "change:task": () => {
       if (!sent) ({ data, points, settings } = model.get("task"));
       drawTask();
@@ -474,10 +473,7 @@ function renderPlayground({ model, el }) {
     clearTimeout(slow);
     measure.disconnect();
     sight.disconnect();
-    deaf();
-    releaseKeys();
     player?.destroy();
-    el.replaceChildren();
   };
 }
 

@@ -1,12 +1,11 @@
 // A network on the stage: modules as nested boxes. A click opens or closes one in place; its surroundings make room, keep their
 // order, and glide. The layout of each box's inside comes from Python (`picture/network.py`, where `compose` does the same for
 // files), so nothing is laid out here.
-import { h } from "./dom.js";
+import { h, svg } from "./dom.js";
 import { goneBeside, light, shownAs } from "./lit.js";
 import { SmallMap } from "./map.js";
 import { listenToFingers, panned, touchAction } from "./touch.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const LINE = { name: 18, word: 18, small: 14, tiny: 13, title: 14, sign: 15 };
 const TITLE = 22;
 const PADDING = 12;
@@ -14,13 +13,6 @@ const GLIDE = 260; // milliseconds
 const LEGEND = 26; // pixels of its height, where it takes one line
 const FADES = 11; // pixels out of sight; the outermost 10 are empty
 const LEAST = 1; // the smallest letters have 10 pixels: what is too big is panned
-
-function svg(tag, attributes, ...children) {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) if (value !== null) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
 
 /** Map a coordinate when each span [start, end, extra] grows or shrinks; see `_stretch` in nested.py. */
 export function stretch(spans) {
