@@ -112,7 +112,7 @@ const model = {
   off: () => {},
   save_changes: () => {},
 };
-renderComparison({ model, el: document.getElementById("comparison") });
+widget(renderComparison).render({ model, el: document.getElementById("comparison") });
 """
 
 
