@@ -301,7 +301,7 @@ def _of_model(
             )
         raise TypeError(f"viz.draw(model, x) calls an nn.Module with x; got a {type(model).__name__}{advice}")
     args, kwargs = _arguments(model, x, kwargs)
-    for one in _items([args, kwargs]):
+    for one in items_of([args, kwargs]):
         other = engines.of(one)
         if type(one).__module__ == "numpy" or (other is not None and other is not engine):
             raise TypeError(
@@ -338,11 +338,11 @@ def _arguments(model: Any, x: Any, kwargs: dict[str, Any]) -> tuple[tuple[Any, .
     return (x,), kwargs
 
 
-def _items(thing: Any) -> Iterator[Any]:
-    """Everything in lists, tuples and dicts."""
+def items_of(thing: Any) -> Iterator[Any]:
+    """Everything in nested lists, tuples and dicts, in order."""
     if isinstance(thing, (list, tuple, dict)):
         for item in thing.values() if isinstance(thing, dict) else thing:
-            yield from _items(item)
+            yield from items_of(item)
     else:
         yield thing
 
