@@ -47,11 +47,7 @@ function renderComparison({ model, el, set, listen }) {
     split,
     onView: (view) => set("view", view), onStep: (step) => set("step", step),
     onSplit: (split) => engines.setSplit(split) });
-  const code = new CodeList(source, {
-    label: "Source, a line is a button that jumps to it",
-    occurs: (line) => scenes.some(({ steps }) => steps.some((step) => step.line === line)),
-    onLine: (line) => engines.stepper.goToNext((step) => engines.stepper.steps[step].line === line),
-  });
+  const code = new CodeList(source, "Source", engines.stepper, scenes.flatMap(({ steps }) => steps));
   const stageHost = h("div", { class: "tgv-compared-stage" }, engines.element);
   const bench = new Bench({ code: code.element, now: verdictOf(result), stage: stageHost, besides: 42,
     views: () => scenes.slice(0, 1).flatMap(({ views }) => Object.values(views)),

@@ -64,12 +64,8 @@ function renderMistake({ model, el, set, listen }) {
 
   /** List a program: [sign, text] for each line; removed lines are not part of it. */
   function drawCode(rows) {
-    const scenes = (partOf(model.get("fix"))?.sides ?? []).flatMap(({ scene }) => (scene ? [scene] : []));
-    const list = new CodeList(rows.filter(([sign]) => sign !== "-").map(([, text]) => text), {
-      label: "Program, a line is a button that jumps to it",
-      occurs: (line) => scenes.some(({ steps }) => steps.some((step) => step.line === line)),
-      onLine: (line) => engines.stepper.goToNext((step) => engines.stepper.steps[step].line === line),
-    });
+    const steps = (partOf(model.get("fix"))?.sides ?? []).flatMap(({ scene }) => scene?.steps ?? []);
+    const list = new CodeList(rows.filter(([sign]) => sign !== "-").map(([, text]) => text), "Program", engines.stepper, steps);
     let next = 0;
     for (const [sign, text] of rows) {
       const gone = sign === "-" ? h("div", { class: "tgv-line" }, h("span", { class: "tgv-lineno" }), h("code", {}, h("s", {}, text))) : null;

@@ -61,11 +61,6 @@ export function mountPlayer(el, scene, options = {}) {
 
   const viewButtons = views.map((view) =>
     h("button", { type: "button", class: "tgv-choice", "aria-pressed": "false", onclick: () => setView(view) }, view));
-  const code = new CodeList(scene.source, {
-    label: "Source, a line is a button that jumps to it",
-    occurs: (line) => steps.some((step) => step.line === line),
-    onLine: (line) => stepper.goToNext((step) => steps[step].line === line),
-  });
   const stageHost = h("div", {});
   const stepTitle = h("div", { class: "tgv-step-title" });
   const sentence = h("p", { class: "tgv-sentence" });
@@ -75,6 +70,7 @@ export function mountPlayer(el, scene, options = {}) {
     changed();
   } });
   stepper.setSteps(steps);
+  const code = new CodeList(scene.source, "Source", stepper, steps);
   const panels = [
     new Panel("Ready", "ready", "Nodes whose gradients have all arrived; the first runs next", "nodes to run next", steps,
       (name, index) => h("span", { class: index ? "tgv-chip" : "tgv-chip tgv-next" }, name)),

@@ -15,15 +15,12 @@ import traitlets
 
 from viz.experiments import curves, plane
 from viz.experiments.playground import (
-    CHOICES,
     DATA,
-    DEEPEST,
     FEATURES,
     FIRST_OWN,
     OWN,
     REACH,
-    STEPS,
-    WIDEST,
+    ROWS,
     Inside,
     Learner,
     Point,
@@ -221,13 +218,17 @@ class Playground(Live):
             "dots": _dots(shown),
             "features": self._features(),
             "look": curves.STYLE + plane.LOOK,
-            "choices": {
-                "data": list(DATA),
-                **{name: list(known) for name, known in CHOICES.items()},
-                "engines": list(self._own),
-            },
-            "limits": {"layers": DEEPEST, "width": WIDEST, "points": OWN, "steps": STEPS, "reach": REACH},
+            "names": list(DATA),
+            "rows": self._rows(),
+            "limits": {"points": OWN, "reach": REACH},
         }
+
+    def _rows(self) -> list[list[Any]]:
+        """The settings: the name of each, its label, how it is set, and its choices: `[value, text]`, or numbers."""
+        offered = {name: row.offered for name, row in ROWS.items()}
+        offered["engine"] = {**ROWS["engine"].offered, **{one: one for one in self._own}}
+        pairs = {name: list(all.items() if isinstance(all, Mapping) else all) for name, all in offered.items()}
+        return [[name, row.label, row.kind, pairs[name]] for name, row in ROWS.items()]
 
     def _features(self) -> list[list[str]]:
         """The name and the picture of each feature that there is."""
@@ -369,7 +370,7 @@ def _named(settings: Mapping[str, Any], own: dict[str, Any]) -> dict[str, Any]:
         return dict(settings)
     check(engine)
     name = re.sub(r"\W", "_", name_of(engine))
-    name = f"my_{name}" if name in CHOICES["engine"] else name
+    name = f"my_{name}" if name in ROWS["engine"].offered else name
     own[name] = engine
     return {**settings, "engine": name}
 
