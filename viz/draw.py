@@ -291,7 +291,6 @@ def draw(
 def _of_model(
     model: Any, x: Any, kwargs: dict[str, Any], loss: Callable[[Any], Any] | None, view: str | None, frame: FrameType
 ) -> Picture:
-    """The picture of a model that is run once."""
     engine = engines.of(model)
     if engine is None or not engine.is_module(model):
         advice = ""

@@ -315,7 +315,6 @@ class Engine(ABC):
                 source.put_back(states[name])
 
     def _random_sources(self, device: str) -> dict[str, _Random]:
-        """The sources from which a program may draw random numbers."""
         own = self.module.random.default_generator
         return {
             "random": _Random(random.getstate, random.setstate, random.seed, random.random),

@@ -188,7 +188,6 @@ class Frames:
 
 
 def _film(frames: Frames | Stills, theme: str, scale: float | None, seconds: float) -> bytes:
-    """All steps as one GIF."""
     _package("PIL", "gif")
     _package("resvg_py", "gif")
     size = _size(frames.svg(frames.count - 1, theme, plain=True))

@@ -264,7 +264,6 @@ class Director:
         self._close(Step("backward", f"{title}{mathematics} runs, {op.name}", sentence(words), event.line, ready))
 
     def _ready(self, event: Event) -> list[str]:
-        """The nodes that are ready to run after an event, in words."""
         return [self.words.node(key) for key in event.ready]
 
     def _light_up(self, event: Event) -> list[str]:

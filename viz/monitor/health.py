@@ -163,7 +163,6 @@ def _along(trained: list[int], size: Callable[[int, str], Number], names: list[s
 
 
 def _astray(columns: Sequence[Column], names: list[str]) -> Iterator[Trouble]:
-    """Where a number first was not finite."""
     inside = np.isinf(table(columns, "gradient", len(names))) | np.isinf(table(columns, "activation", len(names)))
     outside = [not all(map(math.isfinite, column.losses.values())) for column in columns]
     first = next((at for at, column in enumerate(columns) if outside[at] or inside[:, at].any()), None)

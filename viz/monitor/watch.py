@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from viz import engines
@@ -27,6 +28,7 @@ ACCEPTED = (
 )
 EVERY_OTHER = 0.25  # seconds from one picture to the next, at least
 SHARE = 0.05  # of the time, at most, goes into pictures
+_NO_HOOK = SimpleNamespace(remove=lambda: None)  # a handle of none
 _Copied = tuple[Layer, list[tuple[Any, Any]]]  # a layer's parameters, and how they were
 
 
@@ -143,7 +145,7 @@ class Watch:
             self._disarm()
         elif self._calls is None and self.running:
             self._layers.learn()
-            self._calls = self.engine.on_each_call(self._called) if not unseen(self.models) else _Nothing()
+            self._calls = self.engine.on_each_call(self._called) if not unseen(self.models) else _NO_HOOK
 
     def _disarm(self) -> None:
         if self._calls is not None:
@@ -392,13 +394,6 @@ class _ByHand:
             if watch.steps == 1 or watch.steps % watch.every == 0:
                 watch.take(0, self._sizes, self._before, self.seen, watch._roots)
         watch._roots, self._before = [], []
-
-
-class _Nothing:
-    """A handle of no hook."""
-
-    def remove(self) -> None:
-        """There is nothing to remove."""
 
 
 class Line:

@@ -289,7 +289,6 @@ class Recorder:
         return made
 
     def _why_nothing(self) -> str:
-        """Why a recording holds no op."""
         text, engine = self.source.text, self.engine.name
         other = next(name for name in NAMES if name != engine)
         if self.raised is not None:

@@ -301,7 +301,6 @@ class TeachingRecorder:
 
     @contextlib.contextmanager
     def _seeing_passes(self) -> Iterator[None]:
-        """A context in which the program's calls of `backward` are seen."""
         kind = self.engine.tensor_type
         original = kind.backward
         recorder, running = self, [False]

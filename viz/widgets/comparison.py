@@ -28,7 +28,6 @@ def _first(table: list[Difference]) -> list[Difference]:
 
 
 def _row(one: Difference) -> dict[str, Any]:
-    """A row of the table, as text."""
     return {
         "what": one.what,
         "where": one.where,
@@ -58,7 +57,6 @@ def _badge(comparison: Comparison, name: str) -> dict[str, Any]:
 
 
 def _result(comparison: Comparison) -> dict[str, Any]:
-    """Everything that the page shows of a comparison."""
     prefix = scene.new_identity()
     recordings = {CORE: comparison.ours, TORCH: comparison.theirs}
     agree = None if comparison.missing else comparison.agree
@@ -147,7 +145,6 @@ class ComparisonView(Live):
         super().__init__(result=result, **traits)
 
     def _still(self) -> dict[str, str]:
-        """Both pictures and the verdict, as a saved notebook keeps them."""
         verdict = self.result["verdict"]
         still = fallback.picture(_stills(self.result, self.view), "Both engines", verdict)
         return {"text/html": still, "text/plain": verdict}

@@ -93,7 +93,6 @@ class MistakeView(Live):
         }
 
     def _still(self) -> dict[str, str]:
-        """The picture and the words that a saved notebook stores."""
         told = self._lesson.mistake
         sides = [side for side in self.parts[str(self.fix)]["sides"] if "scene" in side]
         pictures = [scene.frame(side["scene"], self.view, -1) for side in sides[:1]]
@@ -119,7 +118,6 @@ def mark(scene: dict[str, Any], key: str | None) -> None:
 
 
 def _description(lesson: MistakeLesson) -> dict[str, Any]:
-    """What the browser needs to know about the mistake itself."""
     told = lesson.mistake
     before = told.program.splitlines()
     return {

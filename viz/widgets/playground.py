@@ -164,7 +164,6 @@ class Playground(Live):
         return True
 
     def _set(self, data: str, points: tuple[Point, ...], settings: list[Setting | None]) -> None:
-        """Start again with these settings."""
         if data not in DATA:
             raise ValueError(f"data is one of {', '.join(DATA)}, not {data!r}")
         self.learners = [
@@ -225,10 +224,12 @@ class Playground(Live):
 
     def _rows(self) -> list[list[Any]]:
         """The settings: the name of each, its label, how it is set, and its choices: `[value, text]`, or numbers."""
-        offered = {name: row.offered for name, row in ROWS.items()}
-        offered["engine"] = {**ROWS["engine"].offered, **{one: one for one in self._own}}
-        pairs = {name: list(all.items() if isinstance(all, Mapping) else all) for name, all in offered.items()}
-        return [[name, row.label, row.kind, pairs[name]] for name, row in ROWS.items()]
+        rows: list[list[Any]] = []
+        for name, row in ROWS.items():
+            offered = list(row.offered.items() if isinstance(row.offered, Mapping) else row.offered)
+            rows.append([name, row.label, row.kind, offered])
+        rows[0][3] += [(one, one) for one in self._own]  # the engine
+        return rows
 
     def _features(self) -> list[list[str]]:
         """The name and the picture of each feature that there is."""
@@ -331,7 +332,6 @@ def _rows(matrix: np.ndarray) -> list[list[float | None]]:
 
 
 def _changed(base: Setting, setting: Setting) -> dict[str, Any]:
-    """The settings that differ."""
     before = asdict(base)
     return {name: value for name, value in asdict(setting).items() if value != before[name]}
 
