@@ -1,6 +1,6 @@
 """The two engines behind one small interface. No other file of `viz` names either of them.
 
-Both have PyTorch's public graph protocol, so the rest of `viz` reads tensors and nodes without asking which engine made them.
+Both have PyTorch's public graph protocol, so the rest of `viz` reads tensors and nodes of either in one way.
 This file holds the remaining differences: the engine's module, how to see every op, and how to read the raw numbers.
 """
 
@@ -47,7 +47,7 @@ class Engine(ABC):
         self.module_type: Any = module.nn.Module
 
     def is_traced(self) -> bool:
-        """Whether what runs now is written down as another program, in which what we read would be. Asked for each op."""
+        """Whether what runs now is traced into another program, in which our reading would be. Asked for each op."""
         return False
 
     def is_tensor(self, thing: Any) -> bool:
@@ -113,7 +113,7 @@ class Engine(ABC):
 
     @abstractmethod
     def quietly(self) -> AbstractContextManager[Any]:
-        """A context in which reading a tensor is not seen as an op. To end it again puts back what held when it began."""
+        """A context in which reading a tensor is not seen as an op. Each end puts back what held when it began."""
 
     @abstractmethod
     def on_each_call(self, hook: Callable[[Any, Any, Any], None]) -> Any:
@@ -121,7 +121,7 @@ class Engine(ABC):
 
     @abstractmethod
     def take_off(self, mode: Any) -> int:
-        """Remove a function mode, and return how many modes are above its place; they stay, such as a default device."""
+        """Remove a function mode; returns how many modes are above its place, such as a default device. They stay."""
 
     @abstractmethod
     def put_on(self, mode: Any, above: int) -> None:
@@ -140,7 +140,7 @@ class Engine(ABC):
         return ""
 
     def closed_call(self, frame: FrameType) -> tuple[Any, str] | None:
-        """The compiled function, or scripted or fused module, that runs in a frame of kind `closed`, and its name; None if neither."""
+        """The compiled function, or the module, that runs in a frame of kind `closed`, and its name; None if neither."""
         return None
 
     def compiles(self) -> bool:
@@ -168,7 +168,7 @@ class Engine(ABC):
             return None
 
     def entries(self) -> dict[CodeType, str]:
-        """The code of the engine's entry points: `pass` starts a backward pass, `run` runs it, `apply` calls a custom Function."""
+        """The engine's entry points, by code: `pass` starts a backward pass, `run` runs it, `apply` is a Function's."""
         autograd = self.module.autograd
         found = {inspect.unwrap(function).__code__: "pass" for function in (autograd.backward, autograd.grad)}
         found[self._run_backward().__code__] = "run"
@@ -176,7 +176,7 @@ class Engine(ABC):
         return found
 
     def whole_calls(self) -> dict[CodeType, str]:
-        """The code of library functions that count as a single op in a picture, by kind: `step`, `clip`, `init`, `closed`, `made`."""
+        """Library functions that count as one op, by code: `step`, `clip`, `init`, `closed` or `made`."""
         optim, utils, init = self.module.optim, self.module.nn.utils, self.module.nn.init
         kinds: list[Any] = [getattr(optim, name) for name in dir(optim)]
         found = {
@@ -230,7 +230,7 @@ class Engine(ABC):
 
     @abstractmethod
     def is_packed(self, node: Any, name: str) -> bool:
-        """Whether a hook of the program holds what `node` saves under `name`: then reading it would run the program's code."""
+        """Whether a hook of the program holds what `node` saves under `name`: to read it would run that hook."""
 
     @contextmanager
     def default_dtype(self, name: str) -> Iterator[None]:
@@ -246,8 +246,8 @@ class Engine(ABC):
     def seeded(self, seed: int, device: str = "cpu") -> Iterator[Callable[[], list[str]]]:
         """A context in which random numbers start from `seed`. Outside it they continue as if none had been drawn.
 
-        This includes a GPU that is in use, or that `device` names. Nor does any setting of the program outlast it. Yields a
-        function that returns which sources of random numbers were used: `random`, `numpy` or the engine.
+        This includes a GPU that is in use, or that `device` names. Nor does any setting of the program outlast it.
+        Yields a function that returns which sources of random numbers were used: `random`, `numpy` or the engine.
         """
         with self.same_randomness(device) as sources:
             for name, source in sources.items():
@@ -260,7 +260,7 @@ class Engine(ABC):
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
-        """A context that restores the settings of the engine, of NumPy and of Python, and what was patched in the engine's classes."""
+        """A context that restores settings of the engine, NumPy and Python, and what was patched in the engine."""
         module, options = self.module, self._print_options()
         anomaly = module.is_anomaly_enabled(), module.is_anomaly_check_nan_enabled()
         kept = [(holder, vars(holder).copy()) for holder in self._holders()]
@@ -384,7 +384,7 @@ class Torch(Engine):
             plain = plain.dequantize()
         if plain.dtype.is_floating_point and plain.dtype not in self._of_numpy:
             plain = plain.float()
-        # A copy, for PyTorch resizes no memory that an array shares. From any device, also for lazy zeros and conjugates.
+        # A copy, for PyTorch resizes no memory that an array shares. Also of lazy zeros and conjugates.
         return np.asarray(plain.to("cpu", copy=True).numpy(force=True))
 
     def _storage(self, tensor: Any) -> int:
@@ -397,7 +397,7 @@ class Torch(Engine):
 
     @contextmanager
     def _beside_modes(self) -> Iterator[None]:
-        """As `quietly`, where the program has modes that see ops below autograd, runs within torch.func, or is profiled."""
+        """As `quietly`, where modes of the program see ops below autograd, or it runs in torch.func or a profiler."""
         inner, recorded = self._inner, self._is_profiled() and not getattr(self._unseen, "by_profiler", False)
         with inner.DisableTorchFunction(), inner._DisableFuncTorch(), self._dispatch._disable_current_modes():
             if recorded:

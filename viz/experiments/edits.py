@@ -40,7 +40,7 @@ MOST = 64  # the most numbers in a tensor whose shape is changed
 class Edited:
     """Source after edits. `origin[i]` is the original line behind line i + 1, None for a line that an edit added.
 
-    `owner[i]` is the first line of the statement that line i + 1 belongs to, added or not; 0 for lines around all of them.
+    `owner[i]` is the first line of the statement that line i + 1 belongs to, added or not; 0 for lines around all.
     """
 
     source: str
@@ -75,7 +75,7 @@ def edit(program: Program, state: State) -> Edited:
 
 
 class _Editor:
-    """Collects replacements inside lines, and whole lines before and after them, and then writes all of them at once."""
+    """Collects replacements inside lines, and whole lines before and after them, and then writes all at once."""
 
     def __init__(self, program: Program, state: State):
         self.program = program

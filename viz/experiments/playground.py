@@ -98,7 +98,7 @@ OPTIMIZERS = {"SGD": "SGD", "momentum": "SGD", "Adam": "Adam"}
 class Setting:
     """The settings of a network and of its training; a `batch` of 0 means all points at once.
 
-    `noise` is the standard deviation of what is added to the points; `test` the share of them that is kept for the test loss.
+    `noise` is the standard deviation of what is added to the points; `test` the share of them that tests.
     """
 
     engine: str = CORE
@@ -122,7 +122,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Row:
-    """How a setting is set: its label, what a page offers (values by their labels, numbers, or a switch), what it can be.
+    """How a setting is set: its label, what a page offers (labels by value, numbers, or a switch), what it can be.
 
     An error calls a number by its `spoken` name, and says that it is from `least` to `most`.
     """
@@ -403,7 +403,7 @@ class Inside:
     """What goes on inside a network: at most `SHOWN` neurons of each layer.
 
     `field` is the output over the plane; `maps` have, for each hidden layer, a picture of each neuron; `weights` and
-    `gradients`, for each linear layer, a matrix with a row for each neuron that it leads to (None where there is no gradient).
+    `gradients`, for each linear layer, a matrix with a row for each neuron that it leads to (None for no gradient).
     """
 
     field: np.ndarray
@@ -416,8 +416,9 @@ class Inside:
 class Learner:
     """A network in training: a run of `program(setting, data, points)`, one pass at a time.
 
-    `losses` has the loss of each pass, `test_losses` that of the test points, if some are kept for it. `sizes` has the root mean square of the gradient of each layer's weight (None if there
-    is none). `ended` says why the run cannot continue. `own` is the engine, if it is neither of the two (docs/engines.md).
+    `losses` has the loss of each pass, `test_losses` that of the test points, if there are some. `sizes` has the root
+    mean square of the gradient of each layer's weight (None if there is none). `ended` says why the run cannot continue.
+    `own` is the engine, if it is neither of the two (docs/engines.md).
 
     Raises:
         ModuleNotFoundError: the engine is not installed; the message says how to install it.
@@ -573,7 +574,7 @@ class Learner:
         return given.T.reshape(-1, GRID, GRID)[:, ::2, ::2]
 
     def margins(self, at: int, places: np.ndarray) -> np.ndarray:
-        """The score of class 1 minus that of class 0 after `at` passes (one of `kept`), at each of `places`; or the number."""
+        """The score of class 1 minus that of class 0 at each of `places`, after `at` passes (one of `kept`)."""
         return self._margin(self._asks(at, self._given(places))[0])
 
     def _margin(self, outputs: np.ndarray) -> np.ndarray:

@@ -73,7 +73,7 @@ def save_recording(
         step: the step that a picture shows; by default the last one.
         view: `"modules"` (the default of a still or a GIF of a program with modules), `"values"` or `"grad_fn"`.
         theme: `"auto"`, `"light"` or `"dark"`. Formats that cannot follow a page default to light.
-        scale: pixels of a PNG or GIF per pixel of the picture; by default 2, and 1 or less for the GIF of a large picture.
+        scale: pixels of a PNG or GIF per pixel of the picture; by default 2, and 1 or less for a large GIF.
         seconds: how long a GIF or an animated SVG shows each step.
         animate: write an SVG that moves without a script; it stands still for users who prefer reduced motion.
 
@@ -295,7 +295,7 @@ _PAGE = (
 
 
 def figure(picture: Picture) -> str:
-    """HTML that shows a picture inline. A picture of modules opens and closes by clicks, and is an image without scripts."""
+    """HTML that shows a picture inline. One of modules opens and closes by clicks, and is an image without scripts."""
     if not isinstance(picture, NetworkPicture):
         return f"<figure>{picture.svg}</figure>"
     data = picture.data

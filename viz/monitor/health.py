@@ -33,7 +33,7 @@ class Trouble:
 
 
 class Health:
-    """The result of `Watch.report`: `troubles`, the worst first. Printed, it is text; `diagnose(step)` looks for the line."""
+    """The result of `Watch.report`: `troubles`, the worst first. It prints as text; `diagnose(step)` finds the line."""
 
     def __init__(self, watch: Watch, troubles: list[Trouble]) -> None:
         self.troubles = troubles

@@ -1,4 +1,4 @@
-"""How far two recordings are apart. Only this file decides what counts as equal, and it has the only list of tolerances."""
+"""How far two recordings are apart. Only this file decides what counts as equal, and only it has tolerances."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DETAILS = ("retains_grad", "version", "grad_fn")  # internal state of an engine'
 
 
 def coarsest(*recordings: Recording) -> float:
-    """The tolerance for the least precise floats of a program: a float64 made from float32 is no more precise than that."""
+    """The tolerance for the least precise floats of a program: a float64 made from float32 is no more precise."""
     kinds = {value.dtype for recording in recordings for value in recording.graph.values.values()}
     return max((TOLERANCE.get(kind, 0.0) for kind in kinds), default=0.0)
 
@@ -84,9 +84,9 @@ def apart(ours: dict[str, Any], theirs: dict[str, Any], rounded: float) -> list[
 
 
 def has_gradient_of(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
-    """Whether the gradients of a tensor are compared. An engine without dtypes is one of the reader's own: it may hold a gradient
+    """Whether the gradients of a tensor are compared.
 
-    where PyTorch keeps none, and a 0 where PyTorch has None.
+    An engine without dtypes is the reader's own: it may hold a gradient where PyTorch keeps none, and a 0 for a None.
     """
     if ours["dtype"] is not None:
         return True

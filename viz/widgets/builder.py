@@ -1,4 +1,4 @@
-"""A builder: click an op to apply it to the chosen values, and the graph grows. The matching code is shown beside it."""
+"""A builder: click an op to apply it to the chosen values, and the graph grows. The code is shown beside it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ STAGE = 560.0  # pixels beside the code in a notebook on a laptop
 class Builder(Live):
     """Shows a graph that grows by clicks. This is what `build` returns.
 
-    Traits: `start` (the initial values), `steps` (what was clicked: `[op, name, …]`, or `["backward"]`), `view`; all of them can
+    Traits: `start` (the initial values), `steps` (what was clicked: `[op, name, …]`, or `["backward"]`), `view`; all can
     be set from Python. `result` holds the code, the values and the pictures.
     """
 

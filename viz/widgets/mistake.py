@@ -21,7 +21,7 @@ AS_WRITTEN = -1  # instead of a fix: the mistake itself
 
 
 class MistakeView(Live):
-    """Shows a `MistakeLesson`. Traits: `fix` (-1 for the mistake itself), `view`, `split`, `step`; all of them can be set.
+    """Shows a `MistakeLesson`. Traits: `fix` (-1 for the mistake itself), `view`, `split`, `step`; all can be set.
 
     Results are stored in `parts` once they are computed, and then need no kernel.
 

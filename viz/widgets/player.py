@@ -19,7 +19,7 @@ from viz.widgets.live import Live, packed
 class Player(Live):
     """Shows a recording and steps through it. The traits follow the reader, and can be set.
 
-    Traits: `scene` (the result of `viz.frames.scene`), `step` (from 0), `view` ("values" or "grad_fn"), `playing`, `speed`.
+    Traits: `scene` (of `viz.frames.scene`), `step` (from 0), `view` ("values" or "grad_fn"), `playing`, `speed`.
 
     >>> player = Player(viz.record(program))  # doctest: +SKIP
     >>> player.step = 3                       # doctest: +SKIP

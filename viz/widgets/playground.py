@@ -46,10 +46,10 @@ NAMES = plane.LETTERS
 
 
 class Playground(Live):
-    """The result of `viz.playground`. `run(steps)` continues, `code()` is the program that runs, `learners` are its runs.
+    """The result of `viz.playground`. `run(steps)` continues, `code()` is the program, `learners` are its runs.
 
-    Traits: `asked` is the page's request, `frame` the answer; `task` is the data and the settings; `scene` is the step that was
-    opened.
+    Traits: `asked` is the page's request, `frame` the answer; `task` is the data and the settings; `scene` is the step
+    that was opened.
     """
 
     _esm = bundle.script("playground.js")
@@ -386,19 +386,19 @@ def playground(
     """A small network that learns points of the plane: the boundary, the loss and the gradients move as it trains.
 
     Args:
-        data: `"circles"`, `"moons"`, `"spiral"`, `"xor"`, `"line"`, or `"own"` for your own points; `"slope"` and `"hills"` have
-            numbers instead of classes (regression).
+        data: `"circles"`, `"moons"`, `"spiral"`, `"xor"`, `"line"`, or `"own"` for your own points; `"slope"` and
+            `"hills"` have numbers instead of classes (regression).
         beside: the differences of a second setting, trained beside the first: `{"activation": "relu"}`.
         points: the points for `"own"`, each `(x, y, class)` with class 0 or 1.
         steps: how many steps to take before it is shown.
-        settings: `engine` (its name, or one of your own: docs/engines.md), `layers` (hidden ones), `width`, `activation`, `init`, `norm`, `residual`, `optimizer`, `lr`,
-            `batch` (0 for all points at once), `weight_decay`, `l1`, `zero_grad`, `seed`; `noise` (added to the points), `test`
-            (the share of the points that is kept for a test loss), and `features`, a choice of
-            `"x1 x2 x1^2 x2^2 x1*x2 sin(x1) sin(x2)"`.
+        settings: `engine` (its name, or one of your own: docs/engines.md), `layers` (hidden ones), `width`,
+            `activation`, `init`, `norm`, `residual`, `optimizer`, `lr`, `batch` (0 for all points at once), `weight_decay`,
+            `l1`, `zero_grad`, `seed`; `noise` (added to the points), `test` (the share of the points that is kept for a
+            test loss), and `features`, a choice of `"x1 x2 x1^2 x2^2 x1*x2 sin(x1) sin(x2)"`.
 
     Raises:
         TypeError: there is no such setting (the message lists the settings), or an engine of your own lacks a part.
-        ValueError: a setting cannot have that value (the message says what it can have), or your engine cannot take a step with it.
+        ValueError: a setting cannot have that value, or your engine cannot take a step with it; the message says why.
 
     >>> import viz
     >>> shown = viz.playground("xor", layers=1, activation="none", beside={"activation": "tanh"}, steps=200)
