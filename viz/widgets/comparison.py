@@ -13,7 +13,6 @@ from viz.export.files import page, script
 from viz.frames import scene
 from viz.frames.director import VIEWS
 from viz.frames.scene import MODULES
-from viz.picture.fit import ROOMS
 from viz.picture.svg import escape
 from viz.telling.account import beside, missing, not_built, shown, table, title
 from viz.widgets import fallback
@@ -64,9 +63,7 @@ def _result(comparison: Comparison) -> dict[str, Any]:
         {
             "engine": engine,
             "title": title(recording.engine, recording.device),
-            **shown(
-                recording, f"{prefix}{engine[0]}", (MODULES, *VIEWS), None, ROOMS, beside(recordings, engine, agree)
-            ),
+            **shown(recording, f"{prefix}{engine[0]}", (MODULES, *VIEWS), beside(recordings, engine, agree)),
         }
         for engine, recording in recordings.items()
     ]

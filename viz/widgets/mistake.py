@@ -12,7 +12,6 @@ from viz.experiments.mistake import SIGNS, TITLES, MistakeLesson
 from viz.export import bundle
 from viz.frames import scene
 from viz.frames.director import VIEWS
-from viz.picture.fit import ROOMS
 from viz.telling.account import beside, errors_of, missing, shown, table, title, verdict
 from viz.widgets import fallback
 from viz.widgets.live import Live
@@ -80,7 +79,7 @@ class MistakeView(Live):
             if recording is None:
                 continue
             identity = f"{self._prefix}{engine[0]}{position + 1}"
-            side.update(shown(recording, identity, VIEWS, None, ROOMS, beside(recordings, engine, found["agree"])))
+            side.update(shown(recording, identity, VIEWS, beside(recordings, engine, found["agree"])))
             if position == AS_WRITTEN and "scene" in side:
                 mark(side["scene"], lesson.marked(recording))
         return {
