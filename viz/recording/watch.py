@@ -622,12 +622,9 @@ class Watch:
         changed: list[Any],
     ) -> None:
         changed = [tensor for tensor in changed if not self._filled(tensor)]
-        made = [
-            tensor
-            for tensor in results
-            if not any(tensor is one for one in tensors) or any(tensor is one for one in changed)
-        ]
-        made += [tensor for tensor in changed if not any(tensor is one for one in made)]
+        given, written = {*map(id, tensors)}, {*map(id, changed)}
+        made = [tensor for tensor in results if id(tensor) not in given or id(tensor) in written]
+        made += [tensor for tensor in changed if id(tensor) not in {*map(id, made)}]
         fresh = [(key, tensor) for key, tensor in zip(inputs, tensors, strict=True) if made and key not in self._used]
         if made:  # asking for a shape is not a use
             self._used.update(inputs)
