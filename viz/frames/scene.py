@@ -63,11 +63,8 @@ def scene(
     common: dict[str, set[str]] = {}  # what all pictures of a view show
     for view in views:
         fitted = _fitted(director, view, rooms, kept)
-        first, *others = (_picture(director, view, placed, f"{identity}{view[0]}", theme, kept) for placed, _ in fitted)
-        for picture, (_, meant) in zip(others, fitted[1:], strict=True):
-            if meant == {POCKET}:
-                picture["widest"] = POCKET.width + POCKET.width // 4
-        pictures[view] = {**first, "others": others} if others else first
+        drawings = [_picture(director, view, one, f"{identity}{view[0]}", theme, kept) for one, _ in fitted]
+        pictures[view] = _with_others(drawings, [meant for _, meant in fitted])
         foldings |= {tuple(placed.folding.folds): placed.folding for placed, _ in fitted}
         common[view] = set.intersection(*(placed.drawing.keys for placed, _ in fitted))
         drawn[view] = set().union(*(placed.drawing.keys for placed, _ in fitted))
@@ -115,6 +112,14 @@ def _fitted(director: Director, view: str, rooms: tuple[Room, ...], kept: Kept) 
         meant = found[placed.choice][1] if placed.choice in found else set()
         found[placed.choice] = placed, meant | {room}
     return list(found.values())
+
+
+def _with_others(pictures: list[dict[str, Any]], meant: list[set[Room]]) -> dict[str, Any]:
+    """The first picture of a view, with the others in it."""
+    for picture, rooms in zip(pictures[1:], meant[1:], strict=True):
+        if rooms == {POCKET}:
+            picture["widest"] = POCKET.width + POCKET.width // 4
+    return {**pictures[0], "others": pictures[1:]} if pictures[1:] else pictures[0]
 
 
 def _add_insides(
