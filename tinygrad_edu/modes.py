@@ -3,9 +3,10 @@ and a backward pass look at `unusual`, and at the details only where it is set."
 
 from __future__ import annotations
 
+import operator
 import warnings
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .core import graph, layers
@@ -16,14 +17,11 @@ __all__ = ["NOT_COUNTED", "State", "bump_version", "everywhere", "quiet", "threa
 def _mode(name: str) -> Any:
     """A mode from which `recording` and `unusual` follow."""
 
-    def read(self: State) -> Any:
-        return getattr(self, name)
-
     def write(self: State, value: Any) -> None:
         setattr(self, name, value)
         self.follow()
 
-    return property(read, write)
+    return property(operator.attrgetter(name), write)
 
 
 class State(layers.State):
@@ -32,28 +30,20 @@ class State(layers.State):
     inference = _mode("_inference")
     anomaly = _mode("_anomaly")
     saved_hooks = _mode("_saved_hooks")  # pairs of pack and unpack, the innermost last
+    modes = _mode("_modes")  # the function modes, the innermost last
 
     def __init__(self) -> None:
         super().__init__()
         self.check_nan = True
         self._inference = self._anomaly = False
         self._saved_hooks: tuple[Any, ...] = ()
-        self.modes = ()
-        everywhere.states.add(self)
-
-    @property
-    def modes(self) -> tuple[Any, ...]:
-        """The function modes, the innermost last."""
-        return self._modes
-
-    @modes.setter
-    def modes(self, modes: Iterable[Any]) -> None:
-        self._modes = tuple(modes)
+        self._modes: tuple[Any, ...] = ()
         self.follow()
+        everywhere.states.add(self)
 
     def follow(self) -> None:
         """Set what follows from the modes."""
-        self.recording = self.grad_enabled and not self._inference
+        self.recording = self._grad_enabled and not self._inference
         records = self._inference or self._anomaly or self._saved_hooks
         self.unusual = bool(self._modes or records or everywhere.in_force)
 

@@ -37,11 +37,10 @@ class FunctionMode:
 
     def __exit__(self, *exception: object) -> None:
         # An interrupt between two lines of `dispatch` may already have removed it.
-        modes = list(thread.state.modes)
-        place = next((at for at, mode in enumerate(reversed(modes), start=1) if mode is self), None)
+        modes = thread.state.modes
+        place = next((at for at in reversed(range(len(modes))) if modes[at] is self), None)
         if place is not None:
-            del modes[-place]
-            thread.state.modes = modes
+            thread.state.modes = modes[:place] + modes[place + 1 :]
 
 
 # PyTorch's name, so that a program written for PyTorch runs when only the import changes.
@@ -52,7 +51,7 @@ def dispatch(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     """Pass a call to the innermost mode. If that calls `func`, the next outer mode sees it."""
     state = thread.state
     *outer, mode = state.modes
-    state.modes = outer
+    state.modes = tuple(outer)
     try:
         types = tuple({type(a) for a in args if isinstance(a, Tensor)})
         return mode.__torch_function__(function, types, args, kwargs)

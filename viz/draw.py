@@ -40,8 +40,8 @@ NOTHING = object()  # no input was given
 HEIGHT = 600.0  # pixels of a picture in a notebook on a laptop, with its caption
 SHORTEST = 60  # characters of a line of the caption, at least
 PARAMETERS_ALONE = (
-    "These are the model's parameters: what it computes is known when it runs. viz.draw(model, x) runs it once and draws it; "
-    "loss=… adds gradients."
+    "These are the model's parameters: what it computes is known when it runs. viz.draw(model, x) runs it once and "
+    "draws it; loss=… adds gradients."
 )
 ACCEPTED = (
     "viz.draw takes a tensor of PyTorch or tinygrad_edu, a list, tuple or dict of tensors, or an nn.Module; got {}. A "
@@ -201,12 +201,13 @@ def _folded(drawing: Drawing, graph: Graph) -> str:
 def as_html(picture: str, description: str) -> str:
     """HTML that shows an SVG inline where scripts run, and as an image where they are removed.
 
-    GitHub, and untrusted notebooks, strip `<svg>` but leave the words in it; an `<img>` is shown everywhere. On a trusted
-    page a script replaces the image by the SVG itself, so that it follows the page's theme.
+    GitHub, and untrusted notebooks, strip `<svg>` but leave the words in it; an `<img>` is shown everywhere. On a
+    trusted page a script replaces the image by the SVG itself, so that it follows the page's theme.
     """
     data = base64.b64encode(picture.encode()).decode()
     return (
-        f'<div class="tgv-picture"><img alt="{svg.escape(description)}" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
+        f'<div class="tgv-picture"><img alt="{svg.escape(description)}" style="max-width:100%" '
+        f'src="data:image/svg+xml;base64,{data}">'
         "<script>(()=>{const i=document.currentScript.previousElementSibling;"
         "const b=Uint8Array.from(atob(i.src.split(',')[1]),c=>c.charCodeAt(0));"
         "i.outerHTML=new TextDecoder().decode(b)})()</script></div>"
@@ -235,18 +236,18 @@ def draw(
 
     Args:
         thing: a module; or a tensor, a list, tuple or dict of tensors.
-        x: what the model is called with: a tensor; a tuple or list of arguments; or a dict of keyword arguments. more: further
-        arguments of the model, as in `draw(model, x, y)`.
+        x: what the model is called with: a tensor; a tuple or list of arguments; or a dict of keyword arguments.
+        more: further arguments of the model, as in `draw(model, x, y)`.
         kwargs: further keyword arguments for the model.
         loss: a function that turns the model's output into a scalar; then each box shows the size of its gradient.
         depth: how many levels of modules are open; by default as many as a screen can show.
         title: a line above the picture. caption: text below it, by default totals; `""` for none.
         direction: `"LR"` (left to right) or `"TB"` (top to bottom); by default what fits best.
-        names: name -> tensor, for tensors that have no variable in the caller. In names, title and caption `$\\theta_1$` is
-        mathematics. module: for `draw(loss)`, the module whose
-        parameters are behind it; by default those of the caller's variables. view: `"modules"` for nested boxes that a click opens
-        (the default where there are modules), `"values"` for variables and ops, `"grad_fn"` for PyTorch's own nodes. theme: `"auto"` follows the page,
-        `"light"` and `"dark"` do not.
+        names: name -> tensor, for tensors that have no variable in the caller. In names, title and caption
+        `$\\theta_1$` is mathematics. module: for `draw(loss)`, the module whose parameters are behind it; by default those
+        of the caller's variables. view: `"modules"` for nested boxes that a click opens (the default where there are
+        modules), `"values"` for variables and ops, `"grad_fn"` for PyTorch's own nodes. theme: `"auto"` follows the
+        page, `"light"` and `"dark"` do not.
 
     Raises:
         TypeError: `thing` holds no tensor; `x` for something that is no module; `loss` returns no scalar.
@@ -291,7 +292,6 @@ def draw(
 def _of_model(
     model: Any, x: Any, kwargs: dict[str, Any], loss: Callable[[Any], Any] | None, view: str | None, frame: FrameType
 ) -> Picture:
-    """The picture of a model that is run once."""
     engine = engines.of(model)
     if engine is None or not engine.is_module(model):
         advice = ""
@@ -301,7 +301,7 @@ def _of_model(
             )
         raise TypeError(f"viz.draw(model, x) calls an nn.Module with x; got a {type(model).__name__}{advice}")
     args, kwargs = _arguments(model, x, kwargs)
-    for one in _items([args, kwargs]):
+    for one in items_of([args, kwargs]):
         other = engines.of(one)
         if type(one).__module__ == "numpy" or (other is not None and other is not engine):
             raise TypeError(
@@ -338,11 +338,11 @@ def _arguments(model: Any, x: Any, kwargs: dict[str, Any]) -> tuple[tuple[Any, .
     return (x,), kwargs
 
 
-def _items(thing: Any) -> Iterator[Any]:
-    """Everything in lists, tuples and dicts."""
+def items_of(thing: Any) -> Iterator[Any]:
+    """Everything in nested lists, tuples and dicts, in order."""
     if isinstance(thing, (list, tuple, dict)):
         for item in thing.values() if isinstance(thing, dict) else thing:
-            yield from _items(item)
+            yield from items_of(item)
     else:
         yield thing
 
@@ -392,7 +392,7 @@ def _of_tensors(thing: Any, names: dict[str, Any], module: Any, view: str | None
 
 
 def _modules(reader: Reader, module: Any, frame: FrameType) -> dict[str, Any]:
-    """The outermost modules behind a graph by the names that their parameters have there: `module` alone, or the caller's variables."""
+    """The outermost modules behind a graph by the names of their variables: `module` alone, or the caller's."""
     if module is not None:
         return {"": module}
     found: dict[str, Any] = {}
@@ -426,7 +426,8 @@ def _guessed(graph: Graph, modules: dict[str, Any]) -> str:
         reasons = [f"{unowned} of {len(graph.ops)} ops have no parameter that tells whose they are"]
     if not reasons:
         return ""
-    return f"Modules guessed from the names of parameters: {', '.join(reasons)}. viz.draw(model, x) shows them as they are called."
+    told = ", ".join(reasons)
+    return f"Modules guessed from the names of parameters: {told}. viz.draw(model, x) shows them as they are called."
 
 
 def _roots(thing: Any, variable: str) -> tuple[Engine, dict[str, Any]]:

@@ -1,6 +1,6 @@
 """The two engines behind one small interface. No other file of `viz` names either of them.
 
-Both have PyTorch's public graph protocol, so the rest of `viz` reads tensors and nodes without asking which engine made them.
+Both have PyTorch's public graph protocol, so the rest of `viz` reads tensors and nodes of either in one way.
 This file holds the remaining differences: the engine's module, how to see every op, and how to read the raw numbers.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import operator
 import random
 import sys
 import threading
@@ -24,6 +25,7 @@ import numpy as np
 TORCH = "torch"
 CORE = "tinygrad_edu"
 ACCUMULATE = "torch::autograd::AccumulateGrad"
+PARTS_OF_FUNCTION = ("forward", "setup_context")  # the methods of a custom Function that run ops
 _DYNAMO = "torch._dynamo.eval_frame"  # loaded when a program first compiles
 
 
@@ -45,7 +47,7 @@ class Engine(ABC):
         self.module_type: Any = module.nn.Module
 
     def is_traced(self) -> bool:
-        """Whether what runs now is written down as another program, in which what we read would be. Asked for each op."""
+        """Whether what runs now is traced into another program, in which our reading would be. Asked for each op."""
         return False
 
     def is_tensor(self, thing: Any) -> bool:
@@ -111,7 +113,7 @@ class Engine(ABC):
 
     @abstractmethod
     def quietly(self) -> AbstractContextManager[Any]:
-        """A context in which reading a tensor is not seen as an op. To end it again puts back what held when it began."""
+        """A context in which reading a tensor is not seen as an op. Each end puts back what held when it began."""
 
     @abstractmethod
     def on_each_call(self, hook: Callable[[Any, Any, Any], None]) -> Any:
@@ -119,7 +121,7 @@ class Engine(ABC):
 
     @abstractmethod
     def take_off(self, mode: Any) -> int:
-        """Remove a function mode, and return how many modes are above its place; they stay, such as a default device."""
+        """Remove a function mode; returns how many modes are above its place, such as a default device. They stay."""
 
     @abstractmethod
     def put_on(self, mode: Any, above: int) -> None:
@@ -138,7 +140,7 @@ class Engine(ABC):
         return ""
 
     def closed_call(self, frame: FrameType) -> tuple[Any, str] | None:
-        """The compiled function, or scripted or fused module, that runs in a frame of kind `closed`, and its name; None if neither."""
+        """The compiled function, or the module, that runs in a frame of kind `closed`, and its name; None if neither."""
         return None
 
     def compiles(self) -> bool:
@@ -166,7 +168,7 @@ class Engine(ABC):
             return None
 
     def entries(self) -> dict[CodeType, str]:
-        """The code of the engine's entry points: `pass` starts a backward pass, `run` runs it, `apply` calls a custom Function."""
+        """The engine's entry points, by code: `pass` starts a backward pass, `run` runs it, `apply` is a Function's."""
         autograd = self.module.autograd
         found = {inspect.unwrap(function).__code__: "pass" for function in (autograd.backward, autograd.grad)}
         found[self._run_backward().__code__] = "run"
@@ -174,7 +176,7 @@ class Engine(ABC):
         return found
 
     def whole_calls(self) -> dict[CodeType, str]:
-        """The code of library functions that count as a single op in a picture, by kind: `step`, `clip`, `init`, `closed`, `made`."""
+        """Library functions that count as one op, by code: `step`, `clip`, `init`, `closed` or `made`."""
         optim, utils, init = self.module.optim, self.module.nn.utils, self.module.nn.init
         kinds: list[Any] = [getattr(optim, name) for name in dir(optim)]
         found = {
@@ -209,8 +211,6 @@ class Engine(ABC):
 
     def function_of(self, code: CodeType) -> str | None:
         """`Double.forward` if this is the code of that custom Function's `forward` or `setup_context`, else None."""
-        if code.co_name not in ("forward", "setup_context"):
-            return None
         kinds = [self.function_type]
         for kind in kinds:  # which grows on the way
             own = vars(kind).get(code.co_name)
@@ -230,7 +230,7 @@ class Engine(ABC):
 
     @abstractmethod
     def is_packed(self, node: Any, name: str) -> bool:
-        """Whether a hook of the program holds what `node` saves under `name`: then reading it would run the program's code."""
+        """Whether a hook of the program holds what `node` saves under `name`: to read it would run that hook."""
 
     @contextmanager
     def default_dtype(self, name: str) -> Iterator[None]:
@@ -246,8 +246,8 @@ class Engine(ABC):
     def seeded(self, seed: int, device: str = "cpu") -> Iterator[Callable[[], list[str]]]:
         """A context in which random numbers start from `seed`. Outside it they continue as if none had been drawn.
 
-        This includes a GPU that is in use, or that `device` names. Nor does any setting of the program outlast it. Yields a
-        function that returns which sources of random numbers were used: `random`, `numpy` or the engine.
+        This includes a GPU that is in use, or that `device` names. Nor does any setting of the program outlast it.
+        Yields a function that returns which sources of random numbers were used: `random`, `numpy` or the engine.
         """
         with self.same_randomness(device) as sources:
             for name, source in sources.items():
@@ -260,10 +260,10 @@ class Engine(ABC):
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
-        """A context that restores the settings of the engine, of NumPy and of Python, and what was patched in the engine's classes."""
+        """A context that restores settings of the engine, NumPy and Python, and what was patched in the engine."""
         module, options = self.module, self._print_options()
         anomaly = module.is_anomaly_enabled(), module.is_anomaly_check_nan_enabled()
-        kept = [(holder, dict(vars(holder))) for holder in self._holders()]
+        kept = [(holder, vars(holder).copy()) for holder in self._holders()]
         with ExitStack() as stack:
             for put_back, *before in (
                 (module.set_default_dtype, module.get_default_dtype()),
@@ -280,8 +280,7 @@ class Engine(ABC):
             try:
                 yield
             finally:
-                for holder, names in kept:
-                    _put_back(holder, names)
+                _put_back(kept)
 
     def _default_device(self) -> Any:
         """What `set_default_device` was given; None for nothing."""
@@ -291,17 +290,18 @@ class Engine(ABC):
     def _print_options(self) -> Any:
         """The object whose attributes say how tensors print."""
 
-    def _holders(self) -> Iterator[Any]:
-        """The modules and classes of the engine in which a program might replace something, as far as they are loaded."""
+    def _holders(self) -> list[Any]:
+        """The loaded modules and classes of the engine in which a program might replace something."""
         names = ("", ".nn", ".nn.functional", ".optim", ".autograd")
         loaded = [sys.modules[self.name + name] for name in names if self.name + name in sys.modules]
-        yield from loaded
         kinds = [self.tensor_type, self.function_type, self.module_type]
         kinds += [one.Optimizer for one in loaded if "Optimizer" in vars(one)]
+        found = []
         for kind in kinds:  # which grows on the way
             if kind.__module__.partition(".")[0] == self.name:
-                yield kind
+                found.append(kind)
                 kinds += type.__subclasses__(kind)
+        return loaded + found
 
     @contextmanager
     def same_randomness(self, device: str = "cpu") -> Iterator[dict[str, _Random]]:
@@ -315,7 +315,6 @@ class Engine(ABC):
                 source.put_back(states[name])
 
     def _random_sources(self, device: str) -> dict[str, _Random]:
-        """The sources from which a program may draw random numbers."""
         own = self.module.random.default_generator
         return {
             "random": _Random(random.getstate, random.setstate, random.seed, random.random),
@@ -385,7 +384,7 @@ class Torch(Engine):
             plain = plain.dequantize()
         if plain.dtype.is_floating_point and plain.dtype not in self._of_numpy:
             plain = plain.float()
-        # A copy, for PyTorch resizes no memory that an array shares. From any device, also for lazy zeros and conjugates.
+        # A copy, for PyTorch resizes no memory that an array shares. Also of lazy zeros and conjugates.
         return np.asarray(plain.to("cpu", copy=True).numpy(force=True))
 
     def _storage(self, tensor: Any) -> int:
@@ -398,7 +397,7 @@ class Torch(Engine):
 
     @contextmanager
     def _beside_modes(self) -> Iterator[None]:
-        """As `quietly`, where the program has modes that see ops below autograd, runs within torch.func, or is profiled."""
+        """As `quietly`, where modes of the program see ops below autograd, or it runs in torch.func or a profiler."""
         inner, recorded = self._inner, self._is_profiled() and not getattr(self._unseen, "by_profiler", False)
         with inner.DisableTorchFunction(), inner._DisableFuncTorch(), self._dispatch._disable_current_modes():
             if recorded:
@@ -535,10 +534,11 @@ class _Quietly:
         self._state, self._modes = state, state.modes
 
     def __enter__(self) -> None:
-        self._state.modes = ()
+        if self._modes:
+            self._state.modes = ()
 
     def __exit__(self, *error: object) -> None:
-        if self._state.modes == ():  # else it has ended, and a program has entered a mode since
+        if self._modes and not self._state.modes:  # else it has ended, and a program has entered a mode since
             self._state.modes = self._modes
 
 
@@ -571,13 +571,13 @@ class Core(Engine):
     def take_off(self, mode: Any) -> int:
         state = self.module.modes.thread.state
         above = len(state.modes) - 1 - state.modes.index(mode) if mode in state.modes else 0
-        state.modes = [active for active in state.modes if active is not mode]
+        state.modes = tuple(active for active in state.modes if active is not mode)
         return above
 
     def put_on(self, mode: Any, above: int) -> None:
         state = self.module.modes.thread.state
         place = len(state.modes) - above
-        state.modes = [*state.modes[:place], mode, *state.modes[place:]]
+        state.modes = (*state.modes[:place], mode, *state.modes[place:])
 
     def set_version(self, tensor: Any, version: int) -> None:
         if tensor._counter is not None:
@@ -610,14 +610,17 @@ class Core(Engine):
         return "tinygrad_edu computes with NumPy on the CPU; choose PyTorch for a GPU."
 
 
-def _put_back(holder: Any, before: dict[str, Any]) -> None:
-    """Undo what a program assigned to names of a class or a module. A module also gets names as its parts are loaded: those stay."""
-    now = dict(vars(holder))
-    for name, value in before.items():
-        if now.get(name) is not value:
-            setattr(holder, name, value)
-    for name in now.keys() - before.keys() if isinstance(holder, type) else ():
-        delattr(holder, name)
+def _put_back(kept: list[tuple[Any, dict[str, Any]]]) -> None:
+    """Undo what a program assigned to names of classes and modules. Names that a module got as its parts loaded stay."""
+    for holder, before in kept:
+        now = vars(holder).copy()
+        if [*now] == [*before] and all(map(operator.is_, now.values(), before.values())):
+            continue
+        for name, value in before.items():
+            if now.get(name) is not value:
+                setattr(holder, name, value)
+        for name in now.keys() - before.keys() if isinstance(holder, type) else ():
+            delattr(holder, name)
 
 
 @dataclass(frozen=True)

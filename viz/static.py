@@ -6,7 +6,7 @@ import reprlib
 from typing import Any
 
 from tinygrad_edu.jit import Slot, Traced
-from viz.draw import Picture
+from viz.draw import Picture, items_of
 from viz.recording.graph import Graph, Op, Value
 from viz.recording.notation import name_values
 
@@ -67,15 +67,4 @@ def draw_trace(traced: Traced, theme: str = "auto") -> Picture:
 
 
 def _leaves(thing: Any) -> list[Any]:
-    """Everything in nested tuples, lists and dicts, in order."""
-    found: list[Any] = []
-    waiting = [thing]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, dict):
-            waiting += list(each.values())[::-1]
-        elif isinstance(each, (tuple, list)):
-            waiting += list(each)[::-1]
-        elif each is not None:
-            found.append(each)
-    return found
+    return [each for each in items_of(thing) if each is not None]

@@ -90,9 +90,10 @@ return calls;
 LISTENS = """
 const listeners = new Map(), heard = [];
 const model = { on: (event, f) => listeners.set(event, f), off: (event) => listeners.delete(event) };
-const deaf = m.listen(model, { "change:step": () => heard.push("step") });
-listeners.get("change:step")(); deaf();
-return [heard, listeners.size]
+const show = ({ el, listen }) => { el.append("shown"); listen({ "change:step": () => heard.push("step") }); };
+const end = await m.widget(show).render({ model, el: host });
+listeners.get("change:step")(); const shown = host.textContent; end();
+return [heard, listeners.size, shown, host.textContent]
 """
 PRESSES = """const state = {}; return given.map((offer) => {
     m.put(state, offer, m.isOn(state, offer) ? offer.off : offer.on);
@@ -129,7 +130,7 @@ SMALL = {
         [0, 108, 308, 92, -158],
     ),
     "a press is as in Python": ("switches", PRESSES, OFFERS, PRESSED),
-    "a listener that is ended hears nothing": ("model", LISTENS, None, [["step"], 0]),
+    "a widget that is ended hears nothing": ("model", LISTENS, None, [["step"], 0, "shown", ""]),
 }
 
 

@@ -160,8 +160,9 @@ def refuse_tensors_of_pytorch(values: Iterable[Any]) -> None:
     """Raise if one of `values`, or of the lists among them, contains a PyTorch tensor: the engines cannot be mixed."""
     for value in values:
         for item in value if isinstance(value, tuple | list) else (value,):
-            if any(kind.__module__ == "torch" and kind.__name__ == "Tensor" for kind in type(item).__mro__):
-                raise TypeError(met("torch", "tinygrad_edu")) from None
+            for kind in type(item).__mro__:
+                if kind.__module__ == "torch" and kind.__name__ == "Tensor":
+                    raise TypeError(met("torch", "tinygrad_edu")) from None
 
 
 def met(found: str, expected: str) -> str:

@@ -40,7 +40,7 @@ MOST = 64  # the most numbers in a tensor whose shape is changed
 class Edited:
     """Source after edits. `origin[i]` is the original line behind line i + 1, None for a line that an edit added.
 
-    `owner[i]` is the first line of the statement that line i + 1 belongs to, added or not; 0 for lines around all of them.
+    `owner[i]` is the first line of the statement that line i + 1 belongs to, added or not; 0 for lines around all.
     """
 
     source: str
@@ -75,7 +75,7 @@ def edit(program: Program, state: State) -> Edited:
 
 
 class _Editor:
-    """Collects replacements inside lines, and whole lines before and after them, and then writes all of them at once."""
+    """Collects replacements inside lines, and whole lines before and after them, and then writes all at once."""
 
     def __init__(self, program: Program, state: State):
         self.program = program
@@ -97,7 +97,7 @@ class _Editor:
             "volatile": self._make_volatile,
         }
         for switch in SWITCHES:
-            entries = switch.entries(self.state)
+            entries = switch.entries(self.state) if switch.name in self.state else {}
             # By line and name; what is inside a network has the last word on it.
             for key in sorted(entries, key=lambda key: (str(key).count("."), key)):
                 value = entries[key]

@@ -9,7 +9,7 @@ import ast
 import copy
 import math
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
@@ -98,7 +98,7 @@ OPTIMIZERS = {"SGD": "SGD", "momentum": "SGD", "Adam": "Adam"}
 class Setting:
     """The settings of a network and of its training; a `batch` of 0 means all points at once.
 
-    `noise` is the standard deviation of what is added to the points; `test` the share of them that is kept for the test loss.
+    `noise` is the standard deviation of what is added to the points; `test` the share of them that tests.
     """
 
     engine: str = CORE
@@ -120,15 +120,52 @@ class Setting:
     seed: int = 0
 
 
-CHOICES: dict[str, tuple[str, ...]] = {
-    "engine": NAMES,
-    "activation": tuple(ACTIVATIONS),
-    "init": tuple(INITS),
-    "norm": tuple(NORMS),
-    "optimizer": tuple(OPTIMIZERS),
+@dataclass(frozen=True)
+class Row:
+    """How a setting is set: its label, what a page offers (labels by value, numbers, or a switch), what it can be.
+
+    An error calls a number by its `spoken` name, and says that it is from `least` to `most`.
+    """
+
+    label: str
+    offered: Mapping[Any, str] | Sequence[float] = ()
+    spoken: str = ""
+    least: int = 0
+    most: float = math.inf
+
+    @property
+    def kind(self) -> str:
+        """What it is on a page."""
+        return "choice" if isinstance(self.offered, Mapping) else "count" if self.offered else "switch"
+
+
+def _labels(values: Iterable[Any], **others: str) -> dict[Any, str]:
+    return {value: others.get(value, str(value)) for value in values}
+
+
+_RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
+_SMALL = _labels((0, 0.0001, 0.001, 0.01, 0.1))
+_SHARES = {0: "none", 0.2: "20 %", 0.5: "50 %", 0.8: "80 %"}
+ROWS = {
+    "engine": Row("engine", _labels(NAMES, torch="PyTorch")),
+    "layers": Row("hidden layers", (0, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20), "the number of hidden layers", 0, DEEPEST),
+    "width": Row("width", (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64), "the width", 1, WIDEST),
+    "activation": Row("activation", _labels(ACTIVATIONS, relu="ReLU", none="none (linear)")),
+    "init": Row(
+        "initialisation", _labels(INITS, xavier="Xavier", he="He (Kaiming)", small="small (0.01)", large="large (3)")
+    ),
+    "norm": Row("normalisation", _labels(NORMS, layer="LayerNorm", batch="BatchNorm")),
+    "residual": Row("residual"),
+    "optimizer": Row("optimizer", _labels(OPTIMIZERS, momentum="SGD + momentum")),
+    "lr": Row("rate (lr)", _RATES, "the rate (lr)"),
+    "batch": Row("batch", {0: "all points", 1: "1", 8: "8", 32: "32"}, "the batch", 0, 200),
+    "weight_decay": Row("weight decay", _SMALL, "the weight decay"),
+    "l1": Row("L1 penalty", _SMALL, "the L1 penalty"),
+    "noise": Row("noise", _labels((0, 0.05, 0.1, 0.2, 0.4)), "the noise", 0, 0.5),
+    "test": Row("test points", _SHARES, "the share of test points", 0, 0.8),
+    "zero_grad": Row("zero_grad()"),
+    "seed": Row("seed", range(100), "the seed", 0, 2**31 - 1),
 }
-LIMITS = {"noise": 0.5, "test": 0.8}  # the most; the least is 0
-RANGES = {"layers": (0, DEEPEST), "width": (1, WIDEST), "batch": (0, 200), "seed": (0, 2**31 - 1)}
 
 
 def setting_of(given: Mapping[str, Any], base: Setting | None = None, own: Iterable[str] = ()) -> Setting:
@@ -148,37 +185,31 @@ def setting_of(given: Mapping[str, Any], base: Setting | None = None, own: Itera
 
 
 def _checked(name: str, value: Any) -> Any:
-    if name in CHOICES:
-        if value not in CHOICES[name]:
-            raise ValueError(f"{name} is one of {', '.join(CHOICES[name])}, not {value!r}")
-        return value
-    if name in ("residual", "zero_grad"):
-        return bool(value)
     if name == "features":
         return _features_of(value)
+    row = ROWS[name]
+    if row.kind == "switch":
+        return bool(value)
+    if not row.spoken:
+        if value not in list(row.offered):
+            raise ValueError(f"{name} is one of {', '.join(map(str, row.offered))}, not {value!r}")
+        return value
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"{_SPOKEN.get(name, name)} must be a number, not {value!r}") from None
+        raise ValueError(f"{row.spoken} must be a number, not {value!r}") from None
+    whole = isinstance(getattr(Setting, name), int)
+    if (
+        row.least <= number <= row.most
+        and math.isfinite(number)
+        and (number == int(number) if whole else number or name != "lr")
+    ):
+        return int(number) if whole else number
+    can = f"from {row.least} to {row.most}" if math.isfinite(row.most) else f"{row.least} or larger and finite"
     if name == "lr":
-        if not 0 < number < math.inf:
-            why = " With a rate of 0 no parameter moves." if number == 0 else ""
-            raise ValueError(f"the rate (lr) must be larger than 0 and finite, not {_written(number)}.{why}")
-        return number
-    if name in ("weight_decay", "l1"):
-        if not 0 <= number < math.inf:
-            raise ValueError(f"{_SPOKEN[name]} must be 0 or larger and finite, not {_written(number)}")
-        return number
-    if name in LIMITS:
-        if not 0 <= number <= LIMITS[name]:
-            raise ValueError(f"{_SPOKEN[name]} must be from 0 to {LIMITS[name]}, not {_written(number)}")
-        return number
-    low, high = RANGES[name]
-    if not (low <= number <= high and number == int(number)):
-        raise ValueError(
-            f"{_SPOKEN.get(name, name)} must be a whole number from {low} to {high}, not {_written(number)}"
-        )
-    return int(number)
+        why = " With a rate of 0 no parameter moves." if number == 0 else ""
+        raise ValueError(f"{row.spoken} must be larger than 0 and finite, not {_written(number)}.{why}")
+    raise ValueError(f"{row.spoken} must be {'a whole number ' * whole}{can}, not {_written(number)}")
 
 
 def _features_of(value: Any) -> str:
@@ -189,19 +220,6 @@ def _features_of(value: Any) -> str:
         known = ", ".join(FEATURES)
         raise ValueError(f"features is at least one of {known}, separated by spaces, not {value!r}")
     return " ".join(one for one in FEATURES if one in names)
-
-
-_SPOKEN = {
-    "l1": "the L1 penalty",
-    "noise": "the noise",
-    "test": "the share of test points",
-    "lr": "the rate (lr)",
-    "layers": "the number of hidden layers",
-    "width": "the width",
-    "batch": "the batch",
-    "weight_decay": "the weight decay",
-    "seed": "the seed",
-}
 
 
 def _written(number: float) -> str:
@@ -385,7 +403,7 @@ class Inside:
     """What goes on inside a network: at most `SHOWN` neurons of each layer.
 
     `field` is the output over the plane; `maps` have, for each hidden layer, a picture of each neuron; `weights` and
-    `gradients`, for each linear layer, a matrix with a row for each neuron that it leads to (None where there is no gradient).
+    `gradients`, for each linear layer, a matrix with a row for each neuron that it leads to (None for no gradient).
     """
 
     field: np.ndarray
@@ -398,8 +416,9 @@ class Inside:
 class Learner:
     """A network in training: a run of `program(setting, data, points)`, one pass at a time.
 
-    `losses` has the loss of each pass, `test_losses` that of the test points, if some are kept for it. `sizes` has the root mean square of the gradient of each layer's weight (None if there
-    is none). `ended` says why the run cannot continue. `own` is the engine, if it is neither of the two (docs/engines.md).
+    `losses` has the loss of each pass, `test_losses` that of the test points, if there are some. `sizes` has the root
+    mean square of the gradient of each layer's weight (None if there is none). `ended` says why the run cannot continue.
+    `own` is the engine, if it is neither of the two (docs/engines.md).
 
     Raises:
         ModuleNotFoundError: the engine is not installed; the message says how to install it.
@@ -555,7 +574,7 @@ class Learner:
         return given.T.reshape(-1, GRID, GRID)[:, ::2, ::2]
 
     def margins(self, at: int, places: np.ndarray) -> np.ndarray:
-        """The score of class 1 minus that of class 0 after `at` passes (one of `kept`), at each of `places`; or the number."""
+        """The score of class 1 minus that of class 0 at each of `places`, after `at` passes (one of `kept`)."""
         return self._margin(self._asks(at, self._given(places))[0])
 
     def _margin(self, outputs: np.ndarray) -> np.ndarray:

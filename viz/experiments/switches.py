@@ -352,8 +352,10 @@ def changes(was: Program, before: State, now: Program, after: State) -> list[Cha
     """The switches that stand otherwise than before, in the order of the table."""
     made = {name: line.first for line in now.lines for name in line.names}
     rows: dict[tuple[str, str], list[Switch]] = {}
+    held = {*before, *after}
     for switch in SWITCHES:
-        rows.setdefault((switch.name, switch.at), []).append(switch)
+        if ("passes" if switch.at == "call" else switch.name) in held:
+            rows.setdefault((switch.name, switch.at), []).append(switch)
     found = []
     for same in rows.values():
         first = same[0]

@@ -73,7 +73,7 @@ def save_recording(
         step: the step that a picture shows; by default the last one.
         view: `"modules"` (the default of a still or a GIF of a program with modules), `"values"` or `"grad_fn"`.
         theme: `"auto"`, `"light"` or `"dark"`. Formats that cannot follow a page default to light.
-        scale: pixels of a PNG or GIF per pixel of the picture; by default 2, and 1 or less for the GIF of a large picture.
+        scale: pixels of a PNG or GIF per pixel of the picture; by default 2, and 1 or less for a large GIF.
         seconds: how long a GIF or an animated SVG shows each step.
         animate: write an SVG that moves without a script; it stands still for users who prefer reduced motion.
 
@@ -188,7 +188,6 @@ class Frames:
 
 
 def _film(frames: Frames | Stills, theme: str, scale: float | None, seconds: float) -> bytes:
-    """All steps as one GIF."""
     _package("PIL", "gif")
     _package("resvg_py", "gif")
     size = _size(frames.svg(frames.count - 1, theme, plain=True))
@@ -254,21 +253,21 @@ def png(picture: str, scale: float | None = None) -> bytes:
     if scale is None:
         sides = [float(found) for found in re.findall(r'(?:width|height)="([\d.]+)"', picture)[:2]]
         scale = min(SCALE, LONGEST_SIDE / max(*sides, 1.0))
-    picture, fonts = drawable(_with_used_styles(picture))
+    picture, fonts = drawable(with_used_styles(picture))
     return bytes(resvg.svg_to_bytes(svg_string=picture, zoom=scale, skip_system_fonts=True, font_files=fonts))
 
 
-def _with_used_styles(picture: str) -> str:
-    """The picture without the rules that none of its elements can match: each is tried on each element otherwise."""
-    before, _, rest = picture.partition("<style>")
-    style, _, body = rest.partition("</style>")
-    used = {name for classes in re.findall(r'class="([^"]*)"', body) for name in classes.split()}
-    rules = [
-        rule
-        for rule in style.split("}")
-        if any(used.issuperset(re.findall(r"\.([\w-]+)", one)) for one in rule.partition("{")[0].split(","))
-    ]
-    return f"{before}<style>{'}'.join(rules)}</style>{body}" if style else picture
+def with_used_styles(picture: str) -> str:
+    """The picture without those rules of its style sheets that need a class which none of its elements has."""
+    there = {name for names in re.findall(r'class="([^"]*)"', picture) for name in names.split()}
+
+    def kept(rule: re.Match[str]) -> str:
+        selectors = re.sub(r":not\([^)]*\)", "", rule[1]).split(",")
+        return rule[0] if any(there.issuperset(re.findall(r"\.([a-z][\w-]*)", one)) for one in selectors) else ""
+
+    return re.sub(
+        r"<style>.*?</style>", lambda sheet: re.sub(r"([^{}]+)\{[^{}]*\}", kept, sheet[0]), picture, flags=re.DOTALL
+    )
 
 
 def pdf(picture: str) -> bytes:
@@ -296,7 +295,7 @@ _PAGE = (
 
 
 def figure(picture: Picture) -> str:
-    """HTML that shows a picture inline. A picture of modules opens and closes by clicks, and is an image without scripts."""
+    """HTML that shows a picture inline. One of modules opens and closes by clicks, and is an image without scripts."""
     if not isinstance(picture, NetworkPicture):
         return f"<figure>{picture.svg}</figure>"
     data = picture.data

@@ -37,7 +37,7 @@ class Step:
 
 
 class Director:
-    """Plays a recording once and writes every step for every view; `beside` provides another engine's different numbers."""
+    """Plays a recording once and writes every step for every view; `beside` has another engine's other numbers."""
 
     def __init__(self, recording: Recording, beside: Recording | None = None) -> None:
         self.recording = recording
@@ -264,7 +264,6 @@ class Director:
         self._close(Step("backward", f"{title}{mathematics} runs, {op.name}", sentence(words), event.line, ready))
 
     def _ready(self, event: Event) -> list[str]:
-        """The nodes that are ready to run after an event, in words."""
         return [self.words.node(key) for key in event.ready]
 
     def _light_up(self, event: Event) -> list[str]:
@@ -274,7 +273,7 @@ class Director:
         return self._ready(event)
 
     def _show_hooks(self, node: str) -> None:
-        """A step for each hook that changed a gradient since the last node. The hooks belong to the node that comes next."""
+        """A step for each hook that changed a gradient since the last node. They belong to the node that comes next."""
         for event in self._hooks:
             before, after = (gradient.array for gradient in event.gradients)
             if before == after:
@@ -285,7 +284,8 @@ class Director:
             met = joined(waiting) if first and 1 < len(waiting) <= 4 else ""
             self.flow.change(value, met, before, after)
             self._passing(value.key, "now", "done")
-            words = f"{met}{' = ' if met else ''}{brief(before)} has arrived at {value.title}. A hook on {value.title} turns it into {brief(after)} and passes that on."
+            words = f"{met}{' = ' if met else ''}{brief(before)} has arrived at {value.title}. "
+            words += f"A hook on {value.title} turns it into {brief(after)} and passes that on."
             title = f"Backward: a hook on {value.title}"
             self._close(Step("backward", title, words, event.line, self._ready(event)))
 

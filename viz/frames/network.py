@@ -25,7 +25,7 @@ LEAST_DECADES = 3  # the least that the colours span, so that similar sizes look
 MOST_DECADES = 8  # the most; smaller gradients are rounding noise
 EDGES, LEGEND = 20.0, 26.0  # pixels around a network on a stage, and the height of its legend
 # By a part to the boxes around it.
-_PASSED_ON = {"running": "running", "now": "now", "error": "error", "ready": "ready"}
+_PASSED_ON = ("running", "now", "error", "ready")
 
 
 class Scale:

@@ -62,11 +62,12 @@ def scene(
     drawn: dict[str, set[str]] = {}  # what at least one picture of a view shows
     common: dict[str, set[str]] = {}  # what all pictures of a view show
     for view in views:
-        found, meant = _fitted(director, view, rooms, kept)
-        foldings |= {tuple(placed.folding.folds): placed.folding for placed in found.values()}
-        pictures[view] = _with_others(director, view, found, meant, identity, theme, kept)
-        common[view] = set.intersection(*(placed.drawing.keys for placed in found.values()))
-        drawn[view] = set().union(*(placed.drawing.keys for placed in found.values()))
+        fitted = _fitted(director, view, rooms, kept)
+        drawings = [_picture(director, view, one, f"{identity}{view[0]}", theme, kept) for one, _ in fitted]
+        pictures[view] = _with_others(drawings, [meant for _, meant in fitted])
+        foldings |= {tuple(placed.folding.folds): placed.folding for placed, _ in fitted}
+        common[view] = set.intersection(*(placed.drawing.keys for placed, _ in fitted))
+        drawn[view] = set().union(*(placed.drawing.keys for placed, _ in fitted))
     made: dict[str, Any] = {
         "schema": 1,
         "id": identity,
@@ -99,38 +100,26 @@ def _directed(recording: Recording, beside: Recording | None, kept: Kept) -> Dir
     return director
 
 
-def _fitted(
-    director: Director, view: str, rooms: tuple[Room, ...], kept: Kept
-) -> tuple[dict[Choice, Placed], dict[Choice, set[Room]]]:
-    """The different pictures of a view that fit the rooms, and the rooms that each is for."""
-    graph = director.graph
-    found: dict[Choice, Placed] = {}
-    meant: dict[Choice, set[Room]] = {}
+def _fitted(director: Director, view: str, rooms: tuple[Room, ...], kept: Kept) -> list[tuple[Placed, set[Room]]]:
+    """The different pictures of a view that fit the rooms, each with those that it is for."""
+    graph, layers = director.graph, director.layers
     texts = kept.longest(graph, view, director.stages[view].longest)
-    fitter = Fitter(graph, functools.partial(_drawing, director, view, texts))
+    fitter = Fitter(graph, lambda folding, detail: shapes.drawing(graph, view, texts, layers, folding, detail=detail))
+    found: dict[Choice, tuple[Placed, set[Room]]] = {}
     for room in rooms:
         placed = fitter.fit(room, kept.choices.get((view, room)))
         kept.choices[view, room] = placed.choice
-        found[placed.choice] = placed
-        meant.setdefault(placed.choice, set()).add(room)
-    return found, meant
+        meant = found[placed.choice][1] if placed.choice in found else set()
+        found[placed.choice] = placed, meant | {room}
+    return list(found.values())
 
 
-def _with_others(
-    director: Director,
-    view: str,
-    found: dict[Choice, Placed],
-    meant: dict[Choice, set[Room]],
-    identity: str,
-    theme: str,
-    kept: Kept,
-) -> dict[str, Any]:
+def _with_others(pictures: list[dict[str, Any]], meant: list[set[Room]]) -> dict[str, Any]:
     """The first picture of a view, with the others in it."""
-    first, *others = (_picture(director, view, one, f"{identity}{view[0]}", theme, kept) for one in found.values())
-    for picture, choice in zip(others, list(found)[1:], strict=True):
-        if meant[choice] == {POCKET}:
+    for picture, rooms in zip(pictures[1:], meant[1:], strict=True):
+        if rooms == {POCKET}:
             picture["widest"] = POCKET.width + POCKET.width // 4
-    return {**first, "others": others} if others else first
+    return {**pictures[0], "others": pictures[1:]} if pictures[1:] else pictures[0]
 
 
 def _add_insides(
@@ -154,12 +143,6 @@ def _add_insides(
     opened = {key for picture in pictures.values() for key in picture["folds"]}
     made["details"].update(levels.details(director.graph, foldings, inner, opened))
     made["details"] = {key: rows for key, rows in made["details"].items() if key in shown}
-
-
-def _drawing(
-    director: Director, view: str, texts: dict[str, dict[str, str]], folding: Folding, detail: Detail
-) -> shapes.Drawing:
-    return shapes.drawing(director.graph, view, texts, director.layers, folding, detail=detail)
 
 
 def _inside(

@@ -33,7 +33,7 @@ class Trouble:
 
 
 class Health:
-    """The result of `Watch.report`: `troubles`, the worst first. Printed, it is text; `diagnose(step)` looks for the line."""
+    """The result of `Watch.report`: `troubles`, the worst first. It prints as text; `diagnose(step)` finds the line."""
 
     def __init__(self, watch: Watch, troubles: list[Trouble]) -> None:
         self.troubles = troubles
@@ -163,7 +163,6 @@ def _along(trained: list[int], size: Callable[[int, str], Number], names: list[s
 
 
 def _astray(columns: Sequence[Column], names: list[str]) -> Iterator[Trouble]:
-    """Where a number first was not finite."""
     inside = np.isinf(table(columns, "gradient", len(names))) | np.isinf(table(columns, "activation", len(names)))
     outside = [not all(map(math.isfinite, column.losses.values())) for column in columns]
     first = next((at for at, column in enumerate(columns) if outside[at] or inside[:, at].any()), None)

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from viz import engines
@@ -27,6 +28,7 @@ ACCEPTED = (
 )
 EVERY_OTHER = 0.25  # seconds from one picture to the next, at least
 SHARE = 0.05  # of the time, at most, goes into pictures
+_NO_HOOK = SimpleNamespace(remove=lambda: None)  # a handle of none
 _Copied = tuple[Layer, list[tuple[Any, Any]]]  # a layer's parameters, and how they were
 
 
@@ -44,7 +46,7 @@ class _Optimizer:
 class Watch:
     """The result of `viz.watch`; a context manager. `columns` has what was seen, `layers` the names of the rows.
 
-    `report()` names layers in trouble, `save("run.html")` writes everything as a page, `diagnose(step)` looks for the line.
+    `report()` names layers in trouble, `save("run.html")` writes a page of it all, `diagnose(step)` looks for the line.
     `steps` counts the optimizer's steps, the watched and the others. `notes` says what could not be seen, and why.
     """
 
@@ -143,7 +145,7 @@ class Watch:
             self._disarm()
         elif self._calls is None and self.running:
             self._layers.learn()
-            self._calls = self.engine.on_each_call(self._called) if not unseen(self.models) else _Nothing()
+            self._calls = self.engine.on_each_call(self._called) if not unseen(self.models) else _NO_HOOK
 
     def _disarm(self) -> None:
         if self._calls is not None:
@@ -242,7 +244,7 @@ class Watch:
         return [(layer, _square(grad)) for layer, grad in pairs if not self.engine.is_freed(grad)]
 
     def _copied(self, layers: list[Layer]) -> list[_Copied]:
-        """The parameters with a copy of each: none of a lazy layer that was never called, or whose memory is freed for a while."""
+        """The parameters with a copy of each; none of a lazy layer before its first call, or while memory is freed."""
         engine = self.engine
         ready = [
             [one for one in each.parameters if engine.is_ready(one) and not engine.is_freed(one)] for each in layers
@@ -394,13 +396,6 @@ class _ByHand:
         watch._roots, self._before = [], []
 
 
-class _Nothing:
-    """A handle of no hook."""
-
-    def remove(self) -> None:
-        """There is nothing to remove."""
-
-
 class Line:
     """Where the training is, as one line of a terminal that is written anew."""
 
@@ -447,15 +442,15 @@ def _square(tensor: Any) -> Any:
 
 
 def watch(model: Any, every: int = 10, *, progress: bool = True) -> Watch:
-    """Watch a training that is already written: `with viz.watch(model) as w:` around its loop, and nothing else changes.
+    """Watch a training that is already written: `with viz.watch(model) as w:` around its loop, nothing else changes.
 
-    For each layer and each watched step: the norm of the gradient that the optimizer used, the size of the update relative
-    to the weights, the mean size of the activations, and the share of units that are dead (a ReLU that is 0 for every
-    sample) or outputs that are saturated (tanh, sigmoid). The loss of a step is the sum of all that `backward` was called on
-    since the last one. The step is found by itself: any optimizer of the engine, several of them, or weights moved by hand.
+    For each layer and each watched step: the norm of the gradient that the optimizer used, the size of the update
+    relative to the weights, the mean size of the activations, and the share of units that are dead (a ReLU that is 0
+    for every sample) or outputs that are saturated (tanh, sigmoid). The loss of a step is the sum of all that `backward`
+    was called on since the last one. A step is any optimizer's, of several too, or weights that are moved by hand.
 
-    The training computes the same numbers, to the last bit, and draws the same random ones. In a notebook the maps are shown
-    while it runs, in a terminal there is a line. With `torch.compile` or DataParallel there are no activations; `w.notes` says so.
+    The training computes the same numbers, to the last bit, and draws the same random ones. In a notebook the maps are
+    shown while it runs, in a terminal a line. `torch.compile` and DataParallel hide activations; `w.notes` says so.
 
     Args:
         model: the module that is trained, of either engine; a tuple or a dict (with names) of several.

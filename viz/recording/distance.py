@@ -1,9 +1,10 @@
-"""How far two recordings are apart. Only this file decides what counts as equal, and it has the only list of tolerances."""
+"""How far two recordings are apart. Only this file decides what counts as equal, and only it has tolerances."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from viz.recording.graph import Array, array_of
@@ -16,7 +17,7 @@ DETAILS = ("retains_grad", "version", "grad_fn")  # internal state of an engine'
 
 
 def coarsest(*recordings: Recording) -> float:
-    """The tolerance for the least precise floats of a program: a float64 made from float32 is no more precise than that."""
+    """The tolerance for the least precise floats of a program: a float64 made from float32 is no more precise."""
     kinds = {value.dtype for recording in recordings for value in recording.graph.values.values()}
     return max((TOLERANCE.get(kind, 0.0) for kind in kinds), default=0.0)
 
@@ -29,29 +30,33 @@ def distance(ours: Array, theirs: Array, rounded: float) -> tuple[float | None, 
     if ours.shape != theirs.shape:
         return None, None, False
     tolerance = rounded if theirs.dtype in TOLERANCE else 0.0
-    pairs: list[tuple[Any, Any]] = [(ours.data, theirs.data)]
     if ours.data is None or theirs.data is None:
-        pairs = [(getattr(ours, name), getattr(theirs, name)) for name in ("norm", "low", "high", "heat")]
         tolerance = max(tolerance, SUMMARISED)
     largest, same = 0.0, True
-    while pairs:
-        left, right = pairs.pop()
-        if isinstance(left, list) and isinstance(right, list):
-            pairs.extend(zip(left, right, strict=True))
-        elif left is None or right is None:
+    for left, right in _pairs(ours, theirs):
+        if left is None or right is None:
             same &= left is right
-        else:
-            if isinstance(left, str) or isinstance(right, str):
-                left, right = complex(left), complex(right)
-                pairs += [(left.real, right.real), (left.imag, right.imag)]
-                continue
-            left, right = float(left), float(right)
-            if left == right or (math.isnan(left) and math.isnan(right)):
-                continue
+        elif not (left == right or (math.isnan(left) and math.isnan(right))):
             gap = abs(left - right)
             largest = max(largest, math.inf if math.isnan(gap) else gap)
             same &= gap <= tolerance * max(1.0, abs(left), abs(right))
     return largest, tolerance, same
+
+
+def _pairs(one: Array, other: Array) -> Iterator[tuple[float | None, float | None]]:
+    """The numbers of two arrays of one shape side by side, or what both summaries have; of a complex one its parts."""
+    pairs: list[tuple[Any, Any]] = [(one.data, other.data)]
+    if one.data is None or other.data is None:
+        pairs = [(getattr(one, name), getattr(other, name)) for name in ("norm", "low", "high", "heat")]
+    while pairs:
+        left, right = pairs.pop()
+        if isinstance(left, list) and isinstance(right, list):
+            pairs.extend(zip(left, right, strict=True))
+        elif isinstance(left, str) or isinstance(right, str):
+            left, right = complex(left), complex(right)
+            pairs += [(left.real, right.real), (left.imag, right.imag)]
+        else:
+            yield left, right
 
 
 NEAR = 1e-6  # relative: between two runs of one engine, more is another number
@@ -63,21 +68,12 @@ def different(one: Array | None, other: Array | None) -> bool:
         return one is not other
     if one.shape != other.shape:
         return True
-    if one == other:
-        return False
-    pairs: list[tuple[Any, Any]] = (
-        [(one.data, other.data)] if one.data is not None else [(one.heat, other.heat), (one.norm, other.norm)]
+    return one != other and any(
+        left is not right
+        if left is None or right is None
+        else not math.isclose(left, right, rel_tol=NEAR) and not (math.isnan(left) and math.isnan(right))
+        for left, right in _pairs(one, other)
     )
-    while pairs:
-        left, right = pairs.pop()
-        if isinstance(left, list) and isinstance(right, list):
-            pairs.extend(zip(left, right, strict=True))
-        elif isinstance(left, (int, float)) and isinstance(right, (int, float)):
-            if not math.isclose(left, right, rel_tol=NEAR) and not (math.isnan(left) and math.isnan(right)):
-                return True
-        elif left != right:
-            return True
-    return False
 
 
 def apart(ours: dict[str, Any], theirs: dict[str, Any], rounded: float) -> list[str]:
@@ -88,9 +84,9 @@ def apart(ours: dict[str, Any], theirs: dict[str, Any], rounded: float) -> list[
 
 
 def has_gradient_of(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
-    """Whether the gradients of a tensor are compared. An engine without dtypes is one of the reader's own: it may hold a gradient
+    """Whether the gradients of a tensor are compared.
 
-    where PyTorch keeps none, and a 0 where PyTorch has None.
+    An engine without dtypes is the reader's own: it may hold a gradient where PyTorch keeps none, and a 0 for a None.
     """
     if ours["dtype"] is not None:
         return True

@@ -10,7 +10,7 @@ _OPTIONS = re.compile(r"\s*(?:-\w+(?:\s+\d+)?\s+)*")  # such as `-n 10` of `%tim
 
 
 def tree_of(code: str) -> ast.Module:
-    """The tree of a program. IPython has made calls with a text of the lines of its magics: the code in them stands in their place.
+    """The tree of a program, with the code of IPython's magics in place of the calls that they became.
 
     Raises:
         SyntaxError: it is not Python.
@@ -50,7 +50,7 @@ def flow(tree: ast.AST) -> tuple[set[str], set[str]]:
 
 
 class _Order(ast.NodeVisitor):
-    """Reads code in the order in which it runs. Loops and `try` are taken to run; of the branches of an `if`, one does."""
+    """Reads code in the order in which it runs. Loops and `try` are taken to run, and one branch of an `if`."""
 
     _FIRST = ("value", "iter", "generators")  # these run before what is written to the left of them
 
@@ -68,7 +68,7 @@ class _Order(ast.NodeVisitor):
         self.read |= names - self._given
 
     def generic_visit(self, node: ast.AST) -> None:
-        for name in sorted(node._fields, key=lambda name: name not in self._FIRST):
+        for name in sorted(node._fields, key=self._FIRST.__contains__, reverse=True):
             child = getattr(node, name, None)
             for one in child if isinstance(child, list) else [child]:
                 if isinstance(one, ast.AST):

@@ -148,16 +148,16 @@ def symbol(op: Op) -> str:
         return op.whole
     name = base_name(op)
     number = op.constants[0].replace("-", "−") if op.constants else ""
-    operands = sum(key is not None for key in op.inputs)
-    named = {one.keyword: one.text for one in op.arguments if one.keyword}
+    operands = len(op.inputs) - op.inputs.count(None)
     if name == "pow" and operands == 1:
         if _turned(op) or (op.arguments and op.arguments[0].value is None) or op.name == "PowBackward2":
             return f"{number}^(·)" if number else "n^(·)"
         power = op.constants[0] if op.constants else "ⁿ"
         return f"(·){power.translate(_SUPERSCRIPTS)}" if len(power) <= 4 else f"(·)^{power}"
     sign = SYMBOLS.get(name, name)
-    if name in _BETWEEN and operands == 2 and "alpha" in named:
-        return f"{sign} {named['alpha'].replace('-', '−')}·(·)"
+    for one in op.arguments if name in _BETWEEN and operands == 2 else ():
+        if one.keyword == "alpha":
+            return f"{sign} {one.text.replace('-', '−')}·(·)"
     if name in _BETWEEN and operands == 1 and number:
         return (
             f"{number} {sign}" if (_turned(op) or name == "rsub") and name not in ("mul", "add") else f"{sign} {number}"

@@ -88,7 +88,7 @@ def wanted(function: Callable[..., Any], given: Mapping[str, Any], call: str) ->
 
 
 def starter(function: Callable[..., Any], engine: Engine, given: dict[str, Any], call: str) -> Callable[[], str]:
-    """What calls a program, and runs the generator or coroutine that it returns; its result says what did not run, and why.
+    """What calls a program, and runs a generator or coroutine that it returns; returns what did not run, and why.
 
     Raises:
         TypeError: as `wanted`.
@@ -137,8 +137,8 @@ def engine_of(program: str | Callable[..., Any], given: Mapping[str, Any]) -> En
 def engines_of(program: str | Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
     """The engines that a program uses, PyTorch first: those of the nearest things that it names or holds.
 
-    `given` are the names that source text runs with, and the keyword arguments of a function. Of a function that takes the
-    engine, only what it names itself counts: it runs on the engine that it is given, and a helper may use another.
+    `given` are the names that source text runs with, and the keyword arguments of a function. Of a function that takes
+    the engine, only what it names itself counts: it runs on the engine that it is given, and a helper may use another.
     """
     takes = not isinstance(program, str) and wanted(program, given, "viz.record")
     used, functions = {name for name in imported(program) if importlib.util.find_spec(name) is not None}, set[str]()
@@ -157,14 +157,15 @@ def imported(program: str | Callable[..., Any]) -> set[str]:
     found = set()
     with contextlib.suppress(SyntaxError, ValueError):
         for node in ast.walk(tree_of(program)) if isinstance(program, str) else ():
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            found |= {name.partition(".")[0] for name in names}
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                found.add((node.module or "").partition(".")[0])
     return found.intersection(NAMES)
 
 
 def engines_behind(thing: Any) -> set[str]:
-    """The engine that a thing belongs to: its module, or what is made from its classes, such as a tensor or an optimizer."""
+    """The engine that a thing belongs to: its module, or an object of its classes, such as a tensor or an optimizer."""
     homes = [thing.__name__] if isinstance(thing, ModuleType) else []
     homes = homes or [one.__module__ for one in (thing if isinstance(thing, type) else type(thing)).__mro__]
     return {str(home).partition(".")[0] for home in homes}.intersection(NAMES)
@@ -186,19 +187,28 @@ def reached(program: str | Callable[..., Any], given: Mapping[str, Any]) -> Iter
     What belongs to an engine is not searched, nor are the functions of libraries.
     """
     if isinstance(program, str):
-        level = []
-        with contextlib.suppress(SyntaxError, ValueError):
-            level = [(name, given[name]) for name in sorted(flow(tree_of(program))[0]) if name in given]
+        level = [(name, given[name]) for name in _read_by(program) if name in given]
     else:
         level = [*given.items(), *_parts(program)]
     met = {id(program)}
     for _ in range(DEEPEST):
         level = [(name, thing) for name, thing in level if type(thing) not in PLAIN]
+        if not level:
+            return
         yield level
         fresh = {id(thing): thing for _, thing in level if id(thing) not in met}
         met |= fresh.keys()
         parts = (part for thing in fresh.values() for part in itertools.islice(_parts(thing), WIDEST))
         level = list(itertools.islice(parts, MOST))
+
+
+@functools.lru_cache(maxsize=64)
+def _read_by(text: str) -> list[str]:
+    """The names that source text reads before it has given them a value; both engines run the same text."""
+    try:
+        return sorted(flow(tree_of(text))[0])
+    except (SyntaxError, ValueError):
+        return []
 
 
 def _parts(thing: Any) -> Iterable[tuple[str, Any]]:
@@ -227,7 +237,7 @@ def _of_library(thing: Any) -> bool:
 
 
 def named(function: FunctionType) -> list[tuple[str, Any]]:
-    """What the code of a function names: its globals, what it closes over, and the values that arguments have by default."""
+    """What the code of a function names: its globals, what it closes over, and the defaults of its arguments."""
     found = [(name, function.__globals__[name]) for name in _globals(function.__code__) if name in function.__globals__]
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with contextlib.suppress(ValueError):  # the cell is still empty
@@ -243,7 +253,7 @@ def _globals(code: CodeType) -> list[str]:
 
 
 def _held(owner: Any) -> dict[str, Any]:
-    """The attributes of an object by their names; a module, which has its parts by itself, under the name of its class."""
+    """The attributes of an object by their names; a module, which has its parts itself, by the name of its class."""
     if owner is None or isinstance(owner, (ModuleType, type)) or not hasattr(owner, "__dict__"):
         return {}
     if _is_module(owner):
@@ -258,7 +268,7 @@ def _is_module(thing: Any) -> bool:
 
 
 def name_of(thing: Any, *scopes: Mapping[str, Any]) -> str:
-    """What a program calls a thing: its variable in one of these scopes, else the attribute of one that holds it, else nothing."""
+    """What a program calls a thing: its variable in one of these scopes, or an attribute of a variable; else nothing."""
     for scope in scopes:
         for name, one in list(scope.items()):
             if one is thing and not name.startswith("_") and name != "self":

@@ -17,7 +17,7 @@ from viz.recording.graph import Array, Graph, Op, Saved, Value
 from viz.recording.saved import is_custom, saved_tensors
 from viz.recording.source import Source
 from viz.recording.summary import measured, summarise
-from viz.recording.unseen import Reading
+from viz.recording.unseen import is_ours, note
 
 OWN = {"result", "result0", "result1", "result2", "mask", "indices", "total_weight", "save_mean", "save_invstd"}
 LIGHT_PAST = 3000  # nodes read at once
@@ -170,10 +170,10 @@ class Reader:
     # values
 
     def value(self, tensor: Any, line: int | None = None, made: bool = False, look: bool = False) -> str:
-        """The key of `tensor` as it is now. After an in-place change it is a new value that shares the old one's memory.
+        """The key of `tensor` as it is now. After an in-place change it is a new value in the old one's memory.
 
-        Some changes do not count a version: `w.data -= …`, or the running means of a batch norm. With `look`, the numbers of a
-        leaf are compared with those that were copied.
+        Some changes do not count a version: `w.data -= …`, or the running means of a batch norm. With `look`, the numbers
+        of a leaf are compared with those that were copied.
         """
         node = self.grad_fn(tensor)
         if node is not None:
@@ -230,7 +230,7 @@ class Reader:
         return ""
 
     def passed_on(self, tensor: Any) -> str:
-        """The key of a new value: a module returned `tensor` as it was given. Who uses it from now on uses what came out."""
+        """The key of a new value: a module returned `tensor` as it was given, and now it stands for what came out."""
         key = self.value(tensor)
         old = self.graph.values[key]
         new = Value(f"v{len(self.graph.values)}", old.kind if old.kind == "value" else "result", shape=old.shape)
@@ -315,8 +315,8 @@ class Reader:
     def bind(self, name: str, tensor: Any, line: int | None = None, look: bool = False, inside: bool = False) -> str:
         """Give the value of `tensor` the name that the program uses for it.
 
-        A name from inside a function, such as the `module` of `self.apply(init)`, gives way to the name that the program
-        itself uses, also in earlier versions.
+        A name from inside a function, such as the `module` of `self.apply(init)`, gives way to the name that the
+        program itself uses, also in earlier versions.
         """
         key = self.value(tensor, line, look=look)
         value = self.graph.values[key]
@@ -357,7 +357,7 @@ class Reader:
             self._storage[storage] = value.key
 
     def _is_alias(self, tensor: Any, owner: str) -> bool:
-        # memory is reused after a tensor dies, so the address alone proves nothing: look for a living tensor that has it
+        # Memory is reused after a tensor dies, so the address proves nothing: look for a living tensor that has it.
         storage = self.engine.storage(tensor)
         other = self._holder.get(owner, _none)()
         if other is not None:
@@ -393,10 +393,14 @@ class Reader:
         return self.ask(lambda: bool(tensor.is_leaf), False)
 
     def ask(self, question: Callable[[], Answer], otherwise: Answer) -> Answer:
-        """The answer to a question to an object of the program; `otherwise` if that raises, and the graph has a note of it."""
-        with Reading(self.engine, self.graph, "this tensor"):
+        """The answer to a question to an object of the program; `otherwise`, and a note of it, if that raises."""
+        try:
             return question()
-        return otherwise
+        except Exception as error:
+            if not is_ours(error):
+                raise
+            note(self.graph, error, "this tensor")
+            return otherwise
 
     def _reference(self, tensor: Any) -> Callable[[], Any]:
         if self._keep:
@@ -429,7 +433,7 @@ class Reader:
     def key_of(self, node: Any) -> str | None:
         """The key of a node seen before (for AccumulateGrad, that of its leaf), or None."""
         if node.name() == ACCUMULATE:
-            # The leaf may have been changed in place since this edge was seen: then it is a new value with the same node.
+            # A leaf that was changed in place since this edge was seen is a new value with the same node.
             return self.graph.values[self.accumulator(node)].accumulate
         return self._op_of.get(self.identity(node))
 
@@ -538,7 +542,7 @@ class Reader:
         return key
 
     def match(self, tensor: Any) -> str | None:
-        """The value of a saved tensor: the one it was seen as, or a living one with the same memory, shape and version."""
+        """The value of a saved tensor: what it was seen as, or a living one of the same memory, shape and version."""
         key = self.known(tensor)
         if key is not None:
             return key

@@ -50,12 +50,12 @@ def record(
     Args:
         program: source text in which `T` (and `torch`) is the engine; a function that takes the engine first; or a
         function without arguments, such as a training step.
-        engine: `"tinygrad_edu"` or `"torch"`; None: the program's own. That is PyTorch if it imports or names torch, or uses
-        its tensors, modules or optimizers; ours if it only takes the engine as `T`. An engine
-        of your own is an object with the parts of a `TeachingEngine` (docs/engines.md).
+        engine: `"tinygrad_edu"` or `"torch"`; None: the program's own. That is PyTorch if it imports or names torch,
+        or uses its tensors, modules or optimizers; ours if it only takes the engine as `T`. An engine of your own is an
+        object with the parts of a `TeachingEngine` (docs/engines.md).
         device: where tensors are made when the program does not say; `"cuda"` for PyTorch on a GPU.
         inputs: further names for the program (arrays become tensors); for a function, its keyword arguments.
-        limit: how many events to record; after that the program runs unobserved, and `recording.cut` is the line. None for all.
+        limit: how many events to record, None for all; then the program runs unobserved, and `recording.cut` is the line.
 
     An exception in the program is not raised here: the recording ends with it, `recording.error` has it, and each view
     of the recording shows it. If nothing was recorded, `recording.graph.note` says why.
@@ -83,7 +83,7 @@ def record(
 
 
 def record_backward(tensor: Any, names: dict[str, Any]) -> Recording:
-    """Record the backward pass from `tensor` through the graph that is behind it. `.grad` and the graph stay as they are.
+    """Record the backward pass from `tensor` through the graph behind it. `.grad` and the graph stay as they are.
 
     `names` are the variables of the caller.
     """
@@ -237,7 +237,7 @@ class Recorder:
         return Reading(self.engine, self._watch.graph)
 
     def let_go(self, stopped: KeyboardInterrupt) -> None:
-        """Clear the engine's frames that an interrupt stopped: PyTorch may have lent the mode out there, and puts it back then."""
+        """Clear the engine's frames that an interrupt stopped: then PyTorch puts back a mode that it lent out there."""
         for frame, _ in traceback.walk_tb(stopped.__traceback__):
             if not self.source.owns(frame):
                 with contextlib.suppress(RuntimeError):  # it still runs: one of ours
@@ -245,12 +245,10 @@ class Recorder:
 
     def _named(self, stdout: str) -> str:
         """What a program printed, with the name by which it imports the engine: `torch.float32`."""
-        other = {CORE: TORCH, TORCH: CORE}.get(self.engine.name, "")
-        return (
-            re.sub(rf"\b{self.engine.name}\.(?=\w)", f"{other}.", stdout)
-            if other in own.imported(self.source.text)
-            else stdout
-        )
+        name, other = self.engine.name, {CORE: TORCH, TORCH: CORE}.get(self.engine.name, "")
+        if f"{name}." not in stdout or other not in own.imported(self.source.text):
+            return stdout
+        return re.sub(rf"\b{name}\.(?=\w)", f"{other}.", stdout)
 
     def _finish(self, stdout: str) -> Recording:
         watch = self._watch
@@ -291,7 +289,6 @@ class Recorder:
         return made
 
     def _why_nothing(self) -> str:
-        """Why a recording holds no op."""
         text, engine = self.source.text, self.engine.name
         other = next(name for name in NAMES if name != engine)
         if self.raised is not None:

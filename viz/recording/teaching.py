@@ -210,7 +210,7 @@ class TeachingRecorder:
         return otherwise if ask is None else ask(tensor)
 
     def _meet(self, tensor: Any, line: int | None, loops: list[list[int]], look: bool = False) -> str:
-        """The key of a tensor as it is now, after everything behind it that is new has been read, the earliest first."""
+        """The key of a tensor as it is now; what is new behind it is read before, the earliest first."""
         waiting = [tensor]
         while waiting:
             one = waiting[-1]
@@ -280,7 +280,7 @@ class TeachingRecorder:
         self._grads[id(tensor)] = self._numbers(tensor)
 
     def _look_again(self, tensor: Any, line: int | None, loops: list[list[int]]) -> None:
-        """A tensor that was written to is another value in the same memory: of a leaf, or of the op that wrote to it."""
+        """A tensor that was written to is another value in its memory: of a leaf, or of the op that wrote to it."""
         old = self.graph.values[self._held[id(tensor)][1]]
         was, now = self._parents[id(tensor)], list(self.engine.parents(tensor))
         if len(was) != len(now) or any(one is not other for one, other in zip(was, now, strict=True)):
@@ -301,7 +301,6 @@ class TeachingRecorder:
 
     @contextlib.contextmanager
     def _seeing_passes(self) -> Iterator[None]:
-        """A context in which the program's calls of `backward` are seen."""
         kind = self.engine.tensor_type
         original = kind.backward
         recorder, running = self, [False]
@@ -377,7 +376,7 @@ class TeachingRecorder:
         return key
 
     def _what_parents_got(self, parents: list[Any]) -> list[Any]:
-        """By how much the gradient of each parent has grown; a parent that stands twice got it all at its first place."""
+        """By how much the gradient of each parent has grown; of one that stands twice, all at its first place."""
         sent: list[Any] = []
         seen: set[int] = set()
         for parent in parents:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from viz.engines import Engine
+from viz.engines import PARTS_OF_FUNCTION, Engine
 from viz.recording.graph import Argument, Op, Value
 from viz.recording.notation import base_name, called
 from viz.recording.passes import Pass, Passes
@@ -89,7 +89,7 @@ class Watch:
         self._of_no_interest: dict[int, CodeType] = {}
         self._closed: list[Any] = []  # the compiled or scripted module whose call is being recorded
         self._whole = False  # inside a library function that counts as one op
-        # Each nn.Module seen, by id: a weak reference, its path, whether that comes from a function that the program calls.
+        # Each nn.Module seen, by id: a weak reference, its path, whether a function that the program calls named it.
         self._modules: dict[int, tuple[Any, str, bool]] = {}
         self._places: dict[str, dict[int, int]] = {}  # of each module, from where it was called
         self._nameless: dict[int, str] = {}  # modules without a variable, by their class
@@ -115,7 +115,7 @@ class Watch:
         self.mode.__enter__()
 
     def end(self) -> None:
-        """See no more ops; others do as before. An interrupt, also one that was caught, may have stopped a `Reading` half way."""
+        """See no more ops; others do as before. An interrupt may have stopped a `Reading` half way."""
         self._as_it_was.__exit__(None, None, None)
         self._placing.__exit__(None, None, None)
         self.engine.take_off(self.mode)
@@ -293,8 +293,10 @@ class Watch:
         return next(known[1] for known in paths if known is not None)
 
     def _turns(self, frame: FrameType | None) -> dict[str, int]:
-        """Of each module whose `forward` is running, by path, the number of its call: another one from another place in the
-        program, or in another step of a loop."""
+        """The number of its call of each module whose `forward` runs, by path.
+
+        It is another one from another place in the program, or in another step of a loop.
+        """
         running = {id(one): self._modules.get(id(module)) for one, module in self._forwards(frame)}
         frames: list[FrameType] = []
         while frame is not None:
@@ -415,7 +417,7 @@ class Watch:
         return leave
 
     def _applied(self, frame: FrameType, result: Any) -> None:
-        """A custom Function has returned: its node belongs to this place, not to that of the op that uses the result."""
+        """A custom Function has returned: its node belongs here, not to the op that uses the result."""
         line, self._call, self._met = self.source.line(frame), None, []
         for tensor in self._tensors((result,)):
             self.reader.value(tensor, line)
@@ -518,18 +520,18 @@ class Watch:
         __tracebackhide__ = True
         if self.engine.is_traced():  # first: a compiler that reads this function would stop at what follows
             return func(*args, **kwargs)
-        frame, line = sys._getframe(2), None
-        with Reading(self.engine, self.graph):
-            if self._idle > IDLE:
+        frame = sys._getframe(2)
+        if self._idle > IDLE:
+            with Reading(self.engine, self.graph):
                 self._look_again(frame)
-            line = self.source.line(frame)
         self._idle = 0
         if not self.passes.active or self._whole or self.passes.closed:
             return func(*args, **kwargs)
         name = getattr(func, "__name__", "")
         if self._limit is not None and len(self.events) >= self._limit and self.passes.current is None:
-            self.cut = line or 0
-            self.passes.active = False
+            self.cut, self.passes.active = 0, False
+            with Reading(self.engine, self.graph):
+                self.cut = self.source.line(frame) or 0
             sys.settrace(None)
             return func(*args, **kwargs)
         if name in ("__set__", "__delete__"):
@@ -545,10 +547,11 @@ class Watch:
         if name == "register_hook" and len(args) == 2 and callable(args[1]):
             hook = args[1]
             with Unseen(self.engine, self.graph):
-                hook = self.passes.watched_hook(hook, self.reader.value(args[0]), line)
+                hook = self.passes.watched_hook(hook, self.reader.value(args[0]), self.source.line(frame))
             return func(args[0], hook)
-        known = None
+        known = line = None
         with Unseen(self.engine, self.graph):  # of a copy, what else was copied is no input
+            line = self.source.line(frame)
             known = self._given(args[:1] if name == "__deepcopy__" else args, kwargs, line)
         result = self._through(func, args, kwargs)
         if known is None:
@@ -562,7 +565,7 @@ class Watch:
     def _given(
         self, args: Any, kwargs: dict[str, Any], line: int | None
     ) -> tuple[list[Any], list[str], list[int], list[Argument]]:
-        """The tensors that a call is given, their keys, their versions, and all arguments, which the call may change."""
+        """The tensors that a call is given, their keys and versions, and all arguments, which the call may change."""
         tensors = self._tensors(args) + self._tensors(kwargs.values())
         inputs = [self.reader.value(tensor, look=True) for tensor in tensors]
         for key in inputs:
@@ -619,12 +622,9 @@ class Watch:
         changed: list[Any],
     ) -> None:
         changed = [tensor for tensor in changed if not self._filled(tensor)]
-        made = [
-            tensor
-            for tensor in results
-            if not any(tensor is one for one in tensors) or any(tensor is one for one in changed)
-        ]
-        made += [tensor for tensor in changed if not any(tensor is one for one in made)]
+        given, written = {*map(id, tensors)}, {*map(id, changed)}
+        made = [tensor for tensor in results if id(tensor) not in given or id(tensor) in written]
+        made += [tensor for tensor in changed if id(tensor) not in {*map(id, made)}]
         fresh = [(key, tensor) for key, tensor in zip(inputs, tensors, strict=True) if made and key not in self._used]
         if made:  # asking for a shape is not a use
             self._used.update(inputs)
@@ -669,7 +669,7 @@ class Watch:
         given = set(inputs) if alone else {saved.value for saved in op.saved if saved.value in inputs}
         rest = [key for key in dict.fromkeys(inputs) if key in given and not values[key].requires_grad]
         rest = [key for key in rest if key not in op.inputs]
-        # A slot is for inputs that could get a gradient. A mask or an index has none, but a mask used as a factor has a slot.
+        # A slot is for inputs that could get a gradient: not for a mask or an index, but for a mask that is a factor.
         open_slots = [slot for slot, key in enumerate(op.inputs) if key is None]
         for slot, key in zip(open_slots, [key for key in rest if sign or "float" in values[key].dtype], strict=False):
             op.inputs[slot] = key
@@ -683,7 +683,7 @@ class Watch:
             op.constants = op.constants or numbers
 
     def _reshaped(self, recorded: list[Op], left: list[str]) -> None:
-        """`linear` saves its input in another shape: the input that no op of the call is known to have fills the slot."""
+        """`linear` saves its input in another shape: the input that no op of the call has fills the slot."""
         for op in recorded:
             for saved in op.saved:
                 size = math.prod(saved.shape or ())
@@ -733,10 +733,11 @@ class Watch:
         """`Double.forward` if the caller runs inside that custom Function, else an empty string."""
         while frame is not None:
             code = frame.f_code
-            if code not in self._functions:
-                self._functions[code] = self.engine.function_of(code)
-            if (function := self._functions[code]) is not None:
-                return function
+            if code.co_name in PARTS_OF_FUNCTION:
+                if code not in self._functions:
+                    self._functions[code] = self.engine.function_of(code)
+                if (function := self._functions[code]) is not None:
+                    return function
             frame = frame.f_back
         return ""
 

@@ -12,7 +12,7 @@ import numpy as np
 from viz import engines
 from viz.engines import CORE, TORCH
 from viz.frames.scene import scene
-from viz.picture.fit import BESIDE, Room
+from viz.picture.fit import ROOMS, Room
 from viz.picture.kept import Kept
 from viz.recording.distance import apart, coarsest, different
 from viz.recording.graph import Array, array_of
@@ -62,21 +62,14 @@ def title(engine: str, device: str) -> str:
     return f"PyTorch {version}, {'CPU' if device == 'cpu' else 'GPU'}"
 
 
-def shown(
-    recording: Recording,
-    identity: str,
-    views: tuple[str, ...],
-    kept: Kept | None = None,
-    rooms: tuple[Room, ...] = (BESIDE,),
-    beside: Recording | None = None,
-) -> dict[str, Any]:
-    """What the browser needs to show one engine's side: its pictures, and what is said of its run.
+def shown(recording: Recording, identity: str, views: tuple[str, ...], beside: Recording | None) -> dict[str, Any]:
+    """What the browser needs to show one engine's side: its pictures, for all rooms, and what is said of its run.
 
     `beside` is the other engine's recording if the two differ: the pictures then carry both numbers.
     """
     side: dict[str, Any] = {}
     if recording.graph.values:
-        side["scene"] = pictured(recording, identity, views, kept, rooms, beside)
+        side["scene"] = pictured(recording, identity, views, None, ROOMS, beside)
     return {**side, **said(recording)}
 
 

@@ -2,10 +2,10 @@
 // values and its picture (builder.py). This file shows them.
 
 import { highlights } from "./js/code.js";
-import { h, ownTheKeys } from "./js/dom.js";
-import { listen, widget, wonder } from "./js/model.js";
+import { h } from "./js/dom.js";
+import { widget, wonder } from "./js/model.js";
 
-function renderBuilder({ model, el }) {
+function renderBuilder({ model, el, set, listen }) {
   let chosen = []; // names, the oldest first, at most two
   const said = h("p", { class: "tgv-built-said", "aria-live": "polite" });
   const chips = h("div", { class: "tgv-chips", role: "group", "aria-label": "Values" });
@@ -18,8 +18,7 @@ function renderBuilder({ model, el }) {
     el.setAttribute("aria-busy", "true");
     clearTimeout(slow);
     slow = wonder(model, (text) => { said.textContent = text; });
-    model.set(name, value);
-    model.save_changes();
+    set(name, value);
   };
   /** The steps to continue from: the next click removes a step that raised. */
   const sofar = () => (model.get("result").error ? model.get("steps").slice(0, -1) : model.get("steps"));
@@ -43,7 +42,7 @@ function renderBuilder({ model, el }) {
   const undo = act("undo", () => model.get("steps").length && send("steps", model.get("steps").slice(0, -1)));
   const clear = act("clear", () => model.get("steps").length && send("steps", []));
   const views = ["values", "grad_fn"].map((view) =>
-    h("button", { type: "button", class: "tgv-choice", onclick: () => { model.set("view", view); model.save_changes(); } }, view));
+    h("button", { type: "button", class: "tgv-choice", onclick: () => set("view", view) }, view));
 
   /** Replace buttons and keep the focus on the one with the same name. */
   function refill(group, made) {
@@ -103,14 +102,9 @@ function renderBuilder({ model, el }) {
     said,
     h("div", { class: "tgv-built-both" }, code, picture),
   );
-  const deaf = listen(model, { "change:result": update, "change:view": update });
+  listen({ "change:result": update, "change:view": update });
   update();
-  const release = ownTheKeys(el);
-  return () => {
-    clearTimeout(slow);
-    release();
-    deaf();
-  };
+  return () => clearTimeout(slow);
 }
 
 export default widget(renderBuilder);

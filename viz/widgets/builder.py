@@ -1,4 +1,4 @@
-"""A builder: click an op to apply it to the chosen values, and the graph grows. The matching code is shown beside it."""
+"""A builder: click an op to apply it to the chosen values, and the graph grows. The code is shown beside it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ STAGE = 560.0  # pixels beside the code in a notebook on a laptop
 class Builder(Live):
     """Shows a graph that grows by clicks. This is what `build` returns.
 
-    Traits: `start` (the initial values), `steps` (what was clicked: `[op, name, …]`, or `["backward"]`), `view`; all of them can
+    Traits: `start` (the initial values), `steps` (what was clicked: `[op, name, …]`, or `["backward"]`), `view`; all can
     be set from Python. `result` holds the code, the values and the pictures.
     """
 
@@ -85,7 +85,6 @@ class Builder(Live):
         self._run()
 
     def _run(self) -> None:
-        """Write the program, run it, draw it."""
         lines, made = self._program()
         recording = record("\n".join(lines), self._engine)
         error = recording.error
@@ -128,7 +127,6 @@ class Builder(Live):
         return lines, made
 
     def _sentence(self, lines: list[str], made: list[str], recording: Any) -> str:
-        """A sentence about the last click."""
         if recording.error:
             kind, message = recording.error["type"], recording.error["message"]
             return f"{lines[-1]} raises {kind}: {message.partition('. ')[0]}. {explain(kind, message)}".strip()
@@ -147,7 +145,6 @@ class Builder(Live):
         return f"{told}. Nothing in it requires a gradient, so no node is made."
 
     def _still(self) -> dict[str, str]:
-        """The picture that a saved notebook stores."""
         text = self.result["sentence"]
         picture = fallback.picture([self.result["svgs"][self.view]], "Build a graph.", text)
         return {"text/html": picture, "text/plain": f"Build a graph. {text}"}

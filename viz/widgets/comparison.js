@@ -2,10 +2,10 @@
 // everything that was compared.
 import { Bench } from "./js/bench.js";
 import { CodeList } from "./js/code.js";
-import { h, ownTheKeys } from "./js/dom.js";
+import { h } from "./js/dom.js";
 import { Engines } from "./js/engines.js";
 import { lessonCode } from "./js/lesson.js";
-import { listen, widget } from "./js/model.js";
+import { widget } from "./js/model.js";
 
 /** Everything that was compared: values, gradients, names of nodes, order, errors. */
 function comparedTable({ compared, more }) {
@@ -38,24 +38,16 @@ function verdictOf(result) {
         error.mistake ? lessonCode(error.mistake) : null)));
 }
 
-function renderComparison({ model, el }) {
+function renderComparison({ model, el, set, listen }) {
   const result = model.get("result");
   const { agree, sides, source } = result;
   const scenes = sides.filter((side) => side.scene).map(({ scene }) => scene);
-  const set = (name, value) => {
-    model.set(name, value);
-    model.save_changes();
-  };
   let split = agree === false && scenes.length > 1; // where they differ, both are to be seen, if both can be read
   const engines = new Engines({ view: model.get("view"), step: model.get("step"),
     split,
     onView: (view) => set("view", view), onStep: (step) => set("step", step),
     onSplit: (split) => engines.setSplit(split) });
-  const code = new CodeList(source, {
-    label: "Source, a line is a button that jumps to it",
-    occurs: (line) => scenes.some(({ steps }) => steps.some((step) => step.line === line)),
-    onLine: (line) => engines.stepper.goToNext((step) => engines.stepper.steps[step].line === line),
-  });
+  const code = new CodeList(source, "Source", engines.stepper, scenes.flatMap(({ steps }) => steps));
   const stageHost = h("div", { class: "tgv-compared-stage" }, engines.element);
   const bench = new Bench({ code: code.element, now: verdictOf(result), stage: stageHost, besides: 42,
     views: () => scenes.slice(0, 1).flatMap(({ views }) => Object.values(views)),
@@ -74,20 +66,16 @@ function renderComparison({ model, el }) {
       engines.badge, engines.views),
     bench.element, engines.controls, comparedTable(result));
   el.replaceChildren(root);
-  const releaseKeys = ownTheKeys(root);
   root.addEventListener("keydown", (event) => engines.key(event));
   bench.arrange();
   engines.show(sides, result.table, result.badge);
-  const deaf = listen(model, {
+  listen({
     "change:view": () => engines.setView(model.get("view")),
     "change:step": () => engines.goTo(model.get("step")),
   });
   return () => {
-    deaf();
-    releaseKeys();
     engines.destroy();
     bench.destroy();
-    el.replaceChildren();
   };
 }
 

@@ -13,7 +13,6 @@ from viz.export.files import page, script
 from viz.frames import scene
 from viz.frames.director import VIEWS
 from viz.frames.scene import MODULES
-from viz.picture.fit import ROOMS
 from viz.picture.svg import escape
 from viz.telling.account import beside, missing, not_built, shown, table, title
 from viz.widgets import fallback
@@ -28,7 +27,6 @@ def _first(table: list[Difference]) -> list[Difference]:
 
 
 def _row(one: Difference) -> dict[str, Any]:
-    """A row of the table, as text."""
     return {
         "what": one.what,
         "where": one.where,
@@ -58,7 +56,6 @@ def _badge(comparison: Comparison, name: str) -> dict[str, Any]:
 
 
 def _result(comparison: Comparison) -> dict[str, Any]:
-    """Everything that the page shows of a comparison."""
     prefix = scene.new_identity()
     recordings = {CORE: comparison.ours, TORCH: comparison.theirs}
     agree = None if comparison.missing else comparison.agree
@@ -66,9 +63,7 @@ def _result(comparison: Comparison) -> dict[str, Any]:
         {
             "engine": engine,
             "title": title(recording.engine, recording.device),
-            **shown(
-                recording, f"{prefix}{engine[0]}", (MODULES, *VIEWS), None, ROOMS, beside(recordings, engine, agree)
-            ),
+            **shown(recording, f"{prefix}{engine[0]}", (MODULES, *VIEWS), beside(recordings, engine, agree)),
         }
         for engine, recording in recordings.items()
     ]
@@ -112,7 +107,7 @@ const model = {
   off: () => {},
   save_changes: () => {},
 };
-renderComparison({ model, el: document.getElementById("comparison") });
+widget(renderComparison).render({ model, el: document.getElementById("comparison") });
 """
 
 
@@ -147,7 +142,6 @@ class ComparisonView(Live):
         super().__init__(result=result, **traits)
 
     def _still(self) -> dict[str, str]:
-        """Both pictures and the verdict, as a saved notebook keeps them."""
         verdict = self.result["verdict"]
         still = fallback.picture(_stills(self.result, self.view), "Both engines", verdict)
         return {"text/html": still, "text/plain": verdict}

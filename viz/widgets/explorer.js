@@ -1,10 +1,10 @@
 // The explorer: a program that can be changed by switches, by dragging its numbers, or by hand, and the results of two engines.
 import { CodeBox } from "./code.js";
 import { Editor } from "./editor.js";
-import { h, ownTheKeys, withCode } from "./js/dom.js";
+import { h, withCode } from "./js/dom.js";
 import { Engines } from "./js/engines.js";
 import { LinkButton } from "./js/link.js";
-import { GONE, listen, widget } from "./js/model.js";
+import { GONE, widget } from "./js/model.js";
 import { Numbers } from "./js/numbers.js";
 import { Sheets } from "./js/sheets.js";
 import { Listing } from "./listing.js";
@@ -19,7 +19,7 @@ const LITTLE = 10; // pixels of height that a picture may lack, such as those th
 const BEGIN = "Press a switch beside a line, drag a number, or edit the code: it runs again, and the graph changes.";
 const RUNNING = "Running… It waits for a cell that runs. If it never ends: press stop, or Kernel > Interrupt.";
 
-function renderExplorer({ model, el }) {
+function renderExplorer({ model, el, set, listen }) {
   let program = null; // what the listing is made of now
   let listed = null; // the history that the undo list shows
   let seen; // the number of the answer whose pictures are drawn
@@ -48,10 +48,6 @@ function renderExplorer({ model, el }) {
     onchange: () => state.change("default dtype of PyTorch", (next) => {
       next.default_dtype = defaultDtype.value === dtypes[0] ? undefined : defaultDtype.value;
     }) }, ...dtypes.map((name) => h("option", { value: name }, name)));
-  const set = (name, value) => {
-    model.set(name, value);
-    model.save_changes();
-  };
   const engines = new Engines({ view: model.get("view"), step: model.get("step"), split: model.get("split"),
     onView: (view) => set("view", view), onSplit: (split) => set("split", split), onRoom: reportRoom, onPick: openNumbers,
     onStep: (step) => {
@@ -95,7 +91,6 @@ function renderExplorer({ model, el }) {
   const high = Math.min(HIGH, Math.max(LOW, window.innerHeight - STEPS));
   root.style.setProperty("--tgv-high", `${high}px`);
   el.replaceChildren(root, lesson);
-  const releaseKeys = ownTheKeys(root);
 
   /** Python draws for the available room; tell it when that differs much from the room it drew for. */
   function reportRoom(width, height) {
@@ -323,7 +318,7 @@ function renderExplorer({ model, el }) {
   drawPlace();
   drawResult(JSON.parse(model.get("result")));
   takeOther();
-  const release = listen(model, {
+  listen({
     "change:link": () => linkButton.take(model.get("link")),
     "change:result": () => state.take(JSON.parse(model.get("result"))),
     "change:place": drawPlace,
@@ -338,14 +333,11 @@ function renderExplorer({ model, el }) {
     "change:numbers": takeNumbers,
   });
   return () => {
-    release();
     state.close();
     clearTimeout(measured);
-    releaseKeys();
     engines.destroy();
     listing.destroy();
     editor.destroy();
-    el.replaceChildren();
   };
 }
 

@@ -70,8 +70,8 @@ def explore(program: str | Callable[..., Any], engine: Any = None, **options: An
 
     Args:
         program: source text in which `T` is the engine, or a function that takes the engine first: both engines run it.
-            Text that uses networks or tensors of the caller, or a function without arguments, such as a training step, runs
-            on their engine alone. Whatever it changes there is put back after each run.
+            Text that uses networks or tensors of the caller runs on their engine alone, and so does a function without
+            arguments, such as a training step. Whatever it changes there is put back after each run.
         engine: an engine of your own that takes the place of ours (docs/engines.md).
         options: traits to start from: `view`, `state`.
 
@@ -92,13 +92,13 @@ class Explorer(Live):
     """Shows a program with its switches, and the graph that both engines build for it.
 
     Traits: `state` (the switches, by line and name of the program; can be set from Python), `result` (of the last run),
-    `history` (states to go back to), `future` (states that were undone), `view` ("modules", "values" or "grad_fn"; a program
-    that runs modules starts with them), `step` (-1 is the last), `place` ("beside" the code or "below" it: where the whole graph
-    fits when the explorer opens; in a narrow page both are below it, and "below" is higher), `sizes` (of a stage in these
-    places, in pixels), `room` (of the stage, in pixels).
+    `history` (states to go back to), `future` (states that were undone), `view` ("modules", "values" or "grad_fn"; a
+    program that runs modules starts with them), `step` (-1 is the last), `place` ("beside" the code or "below" it: where
+    the whole graph fits at first; in a narrow page both are below it, and "below" is higher), `sizes` (of a stage in
+    these places, in pixels), `room` (of the stage, in pixels).
 
-    `state["source"]` is the program after edits by hand. A page requests an edit by `state["text"]`: a whole listing, which is
-    read back into a program and its switches.
+    `state["source"]` is the program after edits by hand. A page requests an edit by `state["text"]`: a whole listing,
+    which is read back into a program and its switches.
     """
 
     _esm = bundle.script("explorer.js")
@@ -110,7 +110,7 @@ class Explorer(Live):
     history: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
     future: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
     other = traitlets.Dict().tag(**_TEXT)  # the hidden view, sent a moment after `result`
-    # Each engine's SVG by view. It is kept apart from the changes of each step, which are all that most answers contain.
+    # Each engine's SVG by view, apart from the changes of each step, which are all that most answers contain.
     values_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     grad_fn_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     modules_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
@@ -161,7 +161,7 @@ class Explorer(Live):
         self.link = {**made, "n": self.link_asked}
 
     def _tell_numbers(self) -> None:
-        """The tables and the arithmetic of the element that was asked for; a large array is recorded once more, in full."""
+        """The tables and the arithmetic of the element asked for; a large array is recorded once more, in full."""
         engine, element = str(self.asked.get("engine")), str(self.asked.get("key"))
         recording = self._recordings.get(engine)
         key = key_of(recording, element) if recording is not None else None
@@ -202,8 +202,10 @@ class Explorer(Live):
             self._choose_place(self._recordings)
 
     def _choose_place(self, recordings: dict[str, Recording], anew: bool = False) -> None:
-        """Beside the code, unless the place below it leaves out less: of a network by its modules, else of all views. By modules,
-        unless only the values are whole there."""
+        """Beside the code, unless the place below leaves out less: of a network by its modules, else of all views.
+
+        By modules, unless only the values are whole there.
+        """
         recording = next(iter(recordings.values()))
         found, order = {}, {}
         for place in ("beside", "below"):
@@ -481,5 +483,5 @@ class Explorer(Live):
 
 
 def _taken_out(made: dict[str, Any]) -> dict[str, str]:
-    """Take the SVG of each view out of a scene. What remains are the changes of each step, which most answers consist of."""
+    """Take the SVG of each view out of a scene. The changes of each step remain: most answers are no more."""
     return {view: picture.pop("svg") for view, picture in made["views"].items()}

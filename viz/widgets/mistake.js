@@ -2,9 +2,9 @@
 // tried. The results come from Python (mistake.py); a result that was shown once needs no kernel.
 import { Bench } from "./js/bench.js";
 import { CodeList } from "./js/code.js";
-import { h, ownTheKeys } from "./js/dom.js";
+import { h } from "./js/dom.js";
 import { Engines } from "./js/engines.js";
-import { listen, widget, wonder } from "./js/model.js";
+import { widget, wonder } from "./js/model.js";
 
 const KINDS = { fixes: "fixes it", tells: "does not fix it, but it is no longer silent", wrong: "does not fix it" };
 const MARKS = {
@@ -36,12 +36,8 @@ function wordsOf({ errors, warned }, why) {
     h("p", { class: "tgv-missing tgv-warning" }, h("b", {}, `${engine} warns: `), said))];
 }
 
-function renderMistake({ model, el }) {
+function renderMistake({ model, el, set, listen }) {
   const lesson = model.get("lesson");
-  const set = (name, value) => {
-    model.set(name, value);
-    model.save_changes();
-  };
   const engines = new Engines({ view: model.get("view"), step: model.get("step"), split: model.get("split"),
     onView: (view) => set("view", view), onSplit: (split) => set("split", split), onStep: (step) => set("step", step) });
   const tried = new Set(); // only what has been tried tells whether it helps
@@ -64,17 +60,12 @@ function renderMistake({ model, el }) {
     h("div", { class: "tgv-ways", role: "group", "aria-label": "What to try" }, asWritten, h("span", { class: "tgv-label" }, "Try:"), ...ways),
     bench.element, engines.controls);
   el.replaceChildren(root);
-  const releaseKeys = ownTheKeys(root);
   root.addEventListener("keydown", (event) => engines.key(event));
 
   /** List a program: [sign, text] for each line; removed lines are not part of it. */
   function drawCode(rows) {
-    const scenes = (partOf(model.get("fix"))?.sides ?? []).flatMap(({ scene }) => (scene ? [scene] : []));
-    const list = new CodeList(rows.filter(([sign]) => sign !== "-").map(([, text]) => text), {
-      label: "Program, a line is a button that jumps to it",
-      occurs: (line) => scenes.some(({ steps }) => steps.some((step) => step.line === line)),
-      onLine: (line) => engines.stepper.goToNext((step) => engines.stepper.steps[step].line === line),
-    });
+    const steps = (partOf(model.get("fix"))?.sides ?? []).flatMap(({ scene }) => scene?.steps ?? []);
+    const list = new CodeList(rows.filter(([sign]) => sign !== "-").map(([, text]) => text), "Program", engines.stepper, steps);
     let next = 0;
     for (const [sign, text] of rows) {
       const gone = sign === "-" ? h("div", { class: "tgv-line" }, h("span", { class: "tgv-lineno" }), h("code", {}, h("s", {}, text))) : null;
@@ -121,7 +112,7 @@ function renderMistake({ model, el }) {
 
   draw();
   bench.arrange();
-  const deaf = listen(model, {
+  listen({
     "change:fix": draw,
     "change:parts": draw,
     "change:view": () => engines.setView(model.get("view")),
@@ -129,12 +120,9 @@ function renderMistake({ model, el }) {
     "change:step": () => engines.goTo(model.get("step")),
   });
   return () => {
-    deaf();
     clearTimeout(slow);
-    releaseKeys();
     engines.destroy();
     bench.destroy();
-    el.replaceChildren();
   };
 }
 

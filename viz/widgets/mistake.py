@@ -12,7 +12,6 @@ from viz.experiments.mistake import SIGNS, TITLES, MistakeLesson
 from viz.export import bundle
 from viz.frames import scene
 from viz.frames.director import VIEWS
-from viz.picture.fit import ROOMS
 from viz.telling.account import beside, errors_of, missing, shown, table, title, verdict
 from viz.widgets import fallback
 from viz.widgets.live import Live
@@ -21,7 +20,7 @@ AS_WRITTEN = -1  # instead of a fix: the mistake itself
 
 
 class MistakeView(Live):
-    """Shows a `MistakeLesson`. Traits: `fix` (-1 for the mistake itself), `view`, `split`, `step`; all of them can be set.
+    """Shows a `MistakeLesson`. Traits: `fix` (-1 for the mistake itself), `view`, `split`, `step`; all can be set.
 
     Results are stored in `parts` once they are computed, and then need no kernel.
 
@@ -80,7 +79,7 @@ class MistakeView(Live):
             if recording is None:
                 continue
             identity = f"{self._prefix}{engine[0]}{position + 1}"
-            side.update(shown(recording, identity, VIEWS, None, ROOMS, beside(recordings, engine, found["agree"])))
+            side.update(shown(recording, identity, VIEWS, beside(recordings, engine, found["agree"])))
             if position == AS_WRITTEN and "scene" in side:
                 mark(side["scene"], lesson.marked(recording))
         return {
@@ -93,7 +92,6 @@ class MistakeView(Live):
         }
 
     def _still(self) -> dict[str, str]:
-        """The picture and the words that a saved notebook stores."""
         told = self._lesson.mistake
         sides = [side for side in self.parts[str(self.fix)]["sides"] if "scene" in side]
         pictures = [scene.frame(side["scene"], self.view, -1) for side in sides[:1]]
@@ -119,7 +117,6 @@ def mark(scene: dict[str, Any], key: str | None) -> None:
 
 
 def _description(lesson: MistakeLesson) -> dict[str, Any]:
-    """What the browser needs to know about the mistake itself."""
     told = lesson.mistake
     before = told.program.splitlines()
     return {

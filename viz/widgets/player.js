@@ -5,10 +5,10 @@
 //     player.go(3); player.setView("grad_fn"); player.destroy();
 import { Bench } from "./js/bench.js";
 import { CodeList } from "./js/code.js";
-import { h, newId, ownTheKeys } from "./js/dom.js";
+import { h, newId } from "./js/dom.js";
 import { limitLegend, newLegend } from "./js/legend.js";
 import { LinkButton } from "./js/link.js";
-import { listen, widget } from "./js/model.js";
+import { widget } from "./js/model.js";
 import { Numbers } from "./js/numbers.js";
 import { unpacked } from "./js/pack.js";
 import { Sheets } from "./js/sheets.js";
@@ -61,11 +61,6 @@ export function mountPlayer(el, scene, options = {}) {
 
   const viewButtons = views.map((view) =>
     h("button", { type: "button", class: "tgv-choice", "aria-pressed": "false", onclick: () => setView(view) }, view));
-  const code = new CodeList(scene.source, {
-    label: "Source, a line is a button that jumps to it",
-    occurs: (line) => steps.some((step) => step.line === line),
-    onLine: (line) => stepper.goToNext((step) => steps[step].line === line),
-  });
   const stageHost = h("div", {});
   const stepTitle = h("div", { class: "tgv-step-title" });
   const sentence = h("p", { class: "tgv-sentence" });
@@ -75,6 +70,7 @@ export function mountPlayer(el, scene, options = {}) {
     changed();
   } });
   stepper.setSteps(steps);
+  const code = new CodeList(scene.source, "Source", stepper, steps);
   const panels = [
     new Panel("Ready", "ready", "Nodes whose gradients have all arrived; the first runs next", "nodes to run next", steps,
       (name, index) => h("span", { class: index ? "tgv-chip" : "tgv-chip tgv-next" }, name)),
@@ -96,7 +92,6 @@ export function mountPlayer(el, scene, options = {}) {
       views.length > 1 ? h("div", { class: "tgv-choices", role: "group", "aria-label": "View" }, ...viewButtons) : null),
     bench.element, stepper.element, legend);
   el.replaceChildren(root);
-  const releaseKeys = ownTheKeys(root);
   const stage = new Stage(stageHost, {
     label: scene.title,
     onPicture: () => limitLegend(legend, stage.svg, scene),
@@ -199,7 +194,6 @@ export function mountPlayer(el, scene, options = {}) {
     destroy() {
       stepper.destroy();
       bench.destroy();
-      releaseKeys();
       keys.removeEventListener("keydown", onKey);
       stage.destroy();
       el.replaceChildren();
@@ -208,7 +202,7 @@ export function mountPlayer(el, scene, options = {}) {
 }
 
 /** The widget's view (anywidget): traits in, traits out, nothing else. */
-async function render({ model, el }) {
+async function render({ model, el, set, listen }) {
   let player = null;
   let gone = false;
   let question = 0;
@@ -216,8 +210,7 @@ async function render({ model, el }) {
   const find = (what) => new Promise((resolve) => {
     answered = resolve;
     question += 1;
-    model.set("asked", { ...what, n: question });
-    model.save_changes();
+    set("asked", { ...what, n: question });
   });
   const traits = ["step", "view", "speed", "playing"];
   const tell = (state) => {
@@ -232,7 +225,7 @@ async function render({ model, el }) {
     const options = Object.fromEntries(traits.map((name) => [name, model.get(name)]));
     player = mountPlayer(el, scene, { ...options, onChange: tell, link: Object.keys(model.get("link") ?? {}).length ? model.get("link") : null, find: model.widget_manager?.kernel ? find : undefined });
   };
-  const deaf = listen(model, {
+  listen({
     "change:scene": mount,
     "change:numbers": () => {
       const sheet = model.get("numbers");
@@ -246,7 +239,6 @@ async function render({ model, el }) {
   await mount();
   return () => {
     gone = true;
-    deaf();
     player?.destroy();
   };
 }

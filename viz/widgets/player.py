@@ -19,7 +19,7 @@ from viz.widgets.live import Live, packed
 class Player(Live):
     """Shows a recording and steps through it. The traits follow the reader, and can be set.
 
-    Traits: `scene` (the result of `viz.frames.scene`), `step` (from 0), `view` ("values" or "grad_fn"), `playing`, `speed`.
+    Traits: `scene` (of `viz.frames.scene`), `step` (from 0), `view` ("values" or "grad_fn"), `playing`, `speed`.
 
     >>> player = Player(viz.record(program))  # doctest: +SKIP
     >>> player.step = 3                       # doctest: +SKIP
@@ -45,7 +45,6 @@ class Player(Live):
         self.observe(lambda change: self._at_home(self._tell_numbers), "asked")
 
     def _tell_numbers(self) -> None:
-        """The tables and the arithmetic of the element that was asked for."""
         sheet = {} if self._recording is None else asked_for(self._recording, self.asked)
         self.numbers = {**sheet, "n": self.asked.get("n")}
 
@@ -65,7 +64,6 @@ class Player(Live):
         return str(proposal["value"])
 
     def _still(self) -> dict[str, str]:
-        """The last step, which a saved notebook stores."""
         last = len(self.scene["steps"]) - 1
         title, sentence = self.scene["title"], self.scene["steps"][last]["sentence"]
         picture = fallback.picture([frame(self.scene, self.view, last)], title, sentence)

@@ -3,8 +3,8 @@
 // The page asks (`asked`, each time with all settings) and Python answers (`frame`); while it plays, each answer triggers the
 // next request. So nothing runs unseen, and the kernel is free in between.
 import { CodeList, copy } from "./js/code.js";
-import { button, h, icon, ownTheKeys } from "./js/dom.js";
-import { listen, widget, wonder } from "./js/model.js";
+import { button, h, icon } from "./js/dom.js";
+import { widget, wonder } from "./js/model.js";
 import { Neurons } from "./js/neurons.js";
 import { Plane } from "./js/plane.js";
 import { mountPlayer } from "./player.js";
@@ -19,31 +19,8 @@ const LOST = 5000; // after which a question is asked again
 const LETTERS = ["A", "B"];
 const WAITING = "Waiting for Python. If a cell runs, this continues after it.";
 const SPEEDS = [[1, "1 step a frame"], [5, "5 steps a frame"], [25, "25 steps a frame"]];
-const RATES = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
-/**
- * Name of a setting, its label, how it is set, and its choices: [value, text], or numbers.
- * @type {[string, string, string, any[]][]}
- */
-const ROWS = [
-  ["engine", "engine", "choice", [["tinygrad_edu", "tinygrad_edu"], ["torch", "PyTorch"]]],
-  ["layers", "hidden layers", "count", [0, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20]],
-  ["width", "width", "count", [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64]],
-  ["activation", "activation", "choice", [["tanh", "tanh"], ["relu", "ReLU"], ["sigmoid", "sigmoid"], ["none", "none (linear)"]]],
-  ["init", "initialisation", "choice", [["default", "default"], ["xavier", "Xavier"], ["he", "He (Kaiming)"], ["small", "small (0.01)"], ["large", "large (3)"], ["zeros", "zeros"]]],
-  ["norm", "normalisation", "choice", [["none", "none"], ["layer", "LayerNorm"], ["batch", "BatchNorm"]]],
-  ["residual", "residual", "switch", []],
-  ["optimizer", "optimizer", "choice", [["SGD", "SGD"], ["momentum", "SGD + momentum"], ["Adam", "Adam"]]],
-  ["lr", "rate (lr)", "count", RATES],
-  ["batch", "batch", "choice", [[0, "all points"], [1, "1"], [8, "8"], [32, "32"]]],
-  ["weight_decay", "weight decay", "choice", [[0, "0"], [0.0001, "0.0001"], [0.001, "0.001"], [0.01, "0.01"], [0.1, "0.1"]]],
-  ["l1", "L1 penalty", "choice", [[0, "0"], [0.0001, "0.0001"], [0.001, "0.001"], [0.01, "0.01"], [0.1, "0.1"]]],
-  ["noise", "noise", "choice", [[0, "0"], [0.05, "0.05"], [0.1, "0.1"], [0.2, "0.2"], [0.4, "0.4"]]],
-  ["test", "test points", "choice", [[0, "none"], [0.2, "20 %"], [0.5, "50 %"], [0.8, "80 %"]]],
-  ["zero_grad", "zero_grad()", "switch", []],
-  ["seed", "seed", "count", Array.from({ length: 100 }, (_, index) => index)],
-];
 
-function renderPlayground({ model, el }) {
+function renderPlayground({ model, el, listen }) {
   let { data, points, settings } = model.get("task");
   let looked = 0; // the run whose settings, colours and step are shown
   let at = -1; // the step that is looked at; -1 is the present
@@ -147,9 +124,7 @@ function renderPlayground({ model, el }) {
     settings = settings.map((one, run) => (run === looked ? { ...one, [name]: value } : one));
     changed();
   };
-  const engines = model.get("task").choices.engines ?? []; // of the user's own
-  const rows = ROWS.map(([name, text, kind, known]) => {
-    const choices = name === "engine" ? [...known, ...engines.map((one) => [one, one])] : known;
+  const rows = model.get("task").rows.map(([name, text, kind, choices]) => {
     const row = { name, kind, choices, mark: h("span", { class: "tgv-ground-other", "aria-hidden": "true" }), field: null };
     const id = `${own}-${name}`;
     if (kind === "switch") {
@@ -236,7 +211,7 @@ function renderPlayground({ model, el }) {
     points = [];
     changed();
   } }, "clear");
-  const dataButtons = model.get("task").choices.data.map((name) =>
+  const dataButtons = model.get("task").names.map((name) =>
     h("button", { type: "button", class: "tgv-choice", value: name, onclick: () => { data = name; changed(); } }, name === "own" ? "own points" : name));
 
   // --- frame ---
@@ -298,7 +273,6 @@ function renderPlayground({ model, el }) {
   const style = h("div", { hidden: true });
   style.innerHTML = model.get("task").look;
   el.replaceChildren(style, root);
-  const releaseKeys = ownTheKeys(root);
 
   const text = () => model.get("task").code[looked] ?? "";
 
@@ -328,7 +302,7 @@ function renderPlayground({ model, el }) {
   function drawCode() {
     if (view !== "code") return;
     const top = listing.firstElementChild?.scrollTop ?? 0;
-    listing.replaceChildren(new CodeList(text().trimEnd().split("\n"), { label: "The program that runs" }).element);
+    listing.replaceChildren(new CodeList(text().trimEnd().split("\n"), "The program that runs").element);
     listing.firstElementChild.scrollTop = top;
   }
 
@@ -446,7 +420,7 @@ function renderPlayground({ model, el }) {
     wake();
   }, { threshold: 0.5 });
   sight.observe(root);
-  const deaf = listen(model, {
+  listen({
     "change:task": () => {
       if (!sent) ({ data, points, settings } = model.get("task"));
       drawTask();
@@ -474,10 +448,7 @@ function renderPlayground({ model, el }) {
     clearTimeout(slow);
     measure.disconnect();
     sight.disconnect();
-    deaf();
-    releaseKeys();
     player?.destroy();
-    el.replaceChildren();
   };
 }
 

@@ -15,15 +15,12 @@ import traitlets
 
 from viz.experiments import curves, plane
 from viz.experiments.playground import (
-    CHOICES,
     DATA,
-    DEEPEST,
     FEATURES,
     FIRST_OWN,
     OWN,
     REACH,
-    STEPS,
-    WIDEST,
+    ROWS,
     Inside,
     Learner,
     Point,
@@ -49,10 +46,10 @@ NAMES = plane.LETTERS
 
 
 class Playground(Live):
-    """The result of `viz.playground`. `run(steps)` continues, `code()` is the program that runs, `learners` are its runs.
+    """The result of `viz.playground`. `run(steps)` continues, `code()` is the program, `learners` are its runs.
 
-    Traits: `asked` is the page's request, `frame` the answer; `task` is the data and the settings; `scene` is the step that was
-    opened.
+    Traits: `asked` is the page's request, `frame` the answer; `task` is the data and the settings; `scene` is the step
+    that was opened.
     """
 
     _esm = bundle.script("playground.js")
@@ -167,7 +164,6 @@ class Playground(Live):
         return True
 
     def _set(self, data: str, points: tuple[Point, ...], settings: list[Setting | None]) -> None:
-        """Start again with these settings."""
         if data not in DATA:
             raise ValueError(f"data is one of {', '.join(DATA)}, not {data!r}")
         self.learners = [
@@ -221,13 +217,19 @@ class Playground(Live):
             "dots": _dots(shown),
             "features": self._features(),
             "look": curves.STYLE + plane.LOOK,
-            "choices": {
-                "data": list(DATA),
-                **{name: list(known) for name, known in CHOICES.items()},
-                "engines": list(self._own),
-            },
-            "limits": {"layers": DEEPEST, "width": WIDEST, "points": OWN, "steps": STEPS, "reach": REACH},
+            "names": list(DATA),
+            "rows": self._rows(),
+            "limits": {"points": OWN, "reach": REACH},
         }
+
+    def _rows(self) -> list[list[Any]]:
+        """The settings: the name of each, its label, how it is set, and its choices: `[value, text]`, or numbers."""
+        rows: list[list[Any]] = []
+        for name, row in ROWS.items():
+            offered = list(row.offered.items() if isinstance(row.offered, Mapping) else row.offered)
+            rows.append([name, row.label, row.kind, offered])
+        rows[0][3] += [(one, one) for one in self._own]  # the engine
+        return rows
 
     def _features(self) -> list[list[str]]:
         """The name and the picture of each feature that there is."""
@@ -330,7 +332,6 @@ def _rows(matrix: np.ndarray) -> list[list[float | None]]:
 
 
 def _changed(base: Setting, setting: Setting) -> dict[str, Any]:
-    """The settings that differ."""
     before = asdict(base)
     return {name: value for name, value in asdict(setting).items() if value != before[name]}
 
@@ -369,7 +370,7 @@ def _named(settings: Mapping[str, Any], own: dict[str, Any]) -> dict[str, Any]:
         return dict(settings)
     check(engine)
     name = re.sub(r"\W", "_", name_of(engine))
-    name = f"my_{name}" if name in CHOICES["engine"] else name
+    name = f"my_{name}" if name in ROWS["engine"].offered else name
     own[name] = engine
     return {**settings, "engine": name}
 
@@ -385,19 +386,19 @@ def playground(
     """A small network that learns points of the plane: the boundary, the loss and the gradients move as it trains.
 
     Args:
-        data: `"circles"`, `"moons"`, `"spiral"`, `"xor"`, `"line"`, or `"own"` for your own points; `"slope"` and `"hills"` have
-            numbers instead of classes (regression).
+        data: `"circles"`, `"moons"`, `"spiral"`, `"xor"`, `"line"`, or `"own"` for your own points; `"slope"` and
+            `"hills"` have numbers instead of classes (regression).
         beside: the differences of a second setting, trained beside the first: `{"activation": "relu"}`.
         points: the points for `"own"`, each `(x, y, class)` with class 0 or 1.
         steps: how many steps to take before it is shown.
-        settings: `engine` (its name, or one of your own: docs/engines.md), `layers` (hidden ones), `width`, `activation`, `init`, `norm`, `residual`, `optimizer`, `lr`,
-            `batch` (0 for all points at once), `weight_decay`, `l1`, `zero_grad`, `seed`; `noise` (added to the points), `test`
-            (the share of the points that is kept for a test loss), and `features`, a choice of
-            `"x1 x2 x1^2 x2^2 x1*x2 sin(x1) sin(x2)"`.
+        settings: `engine` (its name, or one of your own: docs/engines.md), `layers` (hidden ones), `width`,
+            `activation`, `init`, `norm`, `residual`, `optimizer`, `lr`, `batch` (0 for all points at once), `weight_decay`,
+            `l1`, `zero_grad`, `seed`; `noise` (added to the points), `test` (the share of the points that is kept for a
+            test loss), and `features`, a choice of `"x1 x2 x1^2 x2^2 x1*x2 sin(x1) sin(x2)"`.
 
     Raises:
         TypeError: there is no such setting (the message lists the settings), or an engine of your own lacks a part.
-        ValueError: a setting cannot have that value (the message says what it can have), or your engine cannot take a step with it.
+        ValueError: a setting cannot have that value, or your engine cannot take a step with it; the message says why.
 
     >>> import viz
     >>> shown = viz.playground("xor", layers=1, activation="none", beside={"activation": "tanh"}, steps=200)

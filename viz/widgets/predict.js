@@ -2,32 +2,19 @@
 // it are covered until the reader chooses, or asks to see them anyway.
 
 import { Cover } from "./js/cover.js";
-import { h, ownTheKeys } from "./js/dom.js";
-import { listen, widget } from "./js/model.js";
+import { h, withCode } from "./js/dom.js";
+import { widget } from "./js/model.js";
 
-/** Text with `code` between backticks as a fragment. Never read as HTML. */
-function prose(text) {
-  const fragment = document.createDocumentFragment();
-  text.split("`").forEach((part, i) => fragment.append(i % 2 ? h("code", {}, part) : part));
-  return fragment;
-}
-
-function renderPrediction({ model, el }) {
+function renderPrediction({ model, el, set, listen }) {
   const right = model.get("right");
   const cover = new Cover(el, model.get("covers"));
   const reply = h("p", { class: "tgv-reply", "aria-live": "polite" });
-  const anyway = h("button", { type: "button", class: "tgv-anyway", hidden: !model.get("covers"), onclick: () => {
-    model.set("shown", true);
-    model.save_changes();
-  } }, "show me anyway");
+  const anyway = h("button", { type: "button", class: "tgv-anyway", hidden: !model.get("covers"), onclick: () => set("shown", true) }, "show me anyway");
   const picture = h("div", { class: "tgv-reveal", scrolls: "The picture of the answer" });
   const choices = model.get("choices").map(([text, answer]) => {
-    const onclick = () => {
-      model.set("tried", [...model.get("tried").filter((other) => other !== text), text]);
-      model.save_changes();
-    };
+    const onclick = () => set("tried", [...model.get("tried").filter((other) => other !== text), text]);
     const mark = h("span", { class: "tgv-mark" });
-    const choice = h("button", { type: "button", class: "tgv-option", onclick }, mark, prose(text));
+    const choice = h("button", { type: "button", class: "tgv-option", onclick }, mark, ...withCode(text));
     return { text, answer, choice };
   });
   const group = h("div", { class: "tgv-options", role: "group", "aria-label": "Your prediction" });
@@ -45,7 +32,7 @@ function renderPrediction({ model, el }) {
     reply.dataset.verdict = !last ? "" : last.text === right ? "right" : "wrong";
     const shown = tried.length > 0 || model.get("shown");
     const waits = model.get("covers") && !shown ? "Choose before you read on. What follows is covered until then." : "Choose before you read on.";
-    reply.replaceChildren(last ? prose(last.answer) : waits);
+    reply.replaceChildren(...(last ? withCode(last.answer) : [waits]));
     anyway.style.visibility = shown ? "hidden" : "visible"; // its place is kept
     cover.show(shown);
     if (tried.includes(right) && !picture.firstChild) picture.innerHTML = model.get("reveal");
@@ -53,19 +40,14 @@ function renderPrediction({ model, el }) {
 
   el.classList.add("tgv", "tgv-predict");
   el.replaceChildren(
-    h("p", { class: "tgv-question" }, h("b", {}, "Predict. "), prose(model.get("question"))),
+    h("p", { class: "tgv-question" }, h("b", {}, "Predict. "), ...withCode(model.get("question"))),
     group,
     h("div", { class: "tgv-answered" }, reply, anyway),
     picture,
   );
-  const deaf = listen(model, { "change:tried": update, "change:shown": update });
+  listen({ "change:tried": update, "change:shown": update });
   update();
-  const release = ownTheKeys(el);
-  return () => {
-    release();
-    deaf();
-    cover.destroy();
-  };
+  return () => cover.destroy();
 }
 
 export default widget(renderPrediction);

@@ -68,7 +68,7 @@ class Run:
         return [name for name in self.program.values if name in known]
 
     def told(self, before: Run, why: str) -> str:
-        """The sentence about the change from another run. It tells the switches unless `why` or an edit by hand says more."""
+        """The sentence on the change from another run: the switches, unless `why` or an edit by hand says more."""
         changed = changes(before.program, before.state, self.program, self.state)
         of_pytorch = bool(changed) and all(change.switch.at == "pytorch" for change in changed)
         ours = CORE in before.recordings and CORE in self.recordings and not of_pytorch
@@ -83,7 +83,7 @@ class Runs:
 
     def __init__(self, own: Any = None):
         self.own = own
-        # The latest runs of texts, which start from the same seed each: a change that goes back to one need not run it again.
+        # The latest runs of texts, each from the same seed: a change that goes back to one need not run it again.
         self._latest: dict[Any, tuple[dict[str, Any], Recording, list[str]]] = Latest()
         try:
             self.devices: dict[str, str] = engines.load(TORCH).devices()  # with the reason why one is missing
@@ -114,7 +114,7 @@ class Runs:
         agree = verdict(recordings, rows, sides)
         if CORE not in recordings and TORCH in recordings:
             ours, theirs = sides
-            # The stage shows the one that ran. Of a network of one's own the badge says why; a missing name is told below.
+            # The stage shows the one that ran. Of a network of one's own the badge says why; a missing name is below.
             sides = [theirs if program.alone else {**theirs, "alone": ours["missing"]}, ours]
         for side in sides:
             if side["engine"] in recordings:

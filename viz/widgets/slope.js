@@ -1,22 +1,14 @@
 // A curve with a point that a slider moves, its tangent, and the chord between x - h and x + h. Every number was computed
 // in Python (slope.py); this file looks them up and draws lines. Needs no kernel.
 
-import { h, ownTheKeys } from "./js/dom.js";
-import { listen, widget } from "./js/model.js";
+import { h, svg as make } from "./js/dom.js";
+import { widget } from "./js/model.js";
 
 const WIDTH = 560;
 const HEIGHT = 340;
 const MARGIN = { left: 46, right: 14, top: 12, bottom: 30 };
 
-function make(tag, attributes = {}, ...children) {
-  const svg = ["svg", "line", "path", "circle", "text", "rect"].includes(tag);
-  const made = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
-
-function renderSlope({ model, el }) {
+function renderSlope({ model, el, set, listen }) {
   const { label, at, curve, steps, window: range } = model.get("table");
   const [left, right, bottom, top] = range;
   const toX = (x) => MARGIN.left + ((x - left) / (right - left)) * (WIDTH - MARGIN.left - MARGIN.right);
@@ -64,11 +56,7 @@ function renderSlope({ model, el }) {
   svg.append(plane);
 
   const slider = (name, text, last) => {
-    const oninput = () => {
-      model.set(name, Number(input.value));
-      model.save_changes();
-    };
-    const input = h("input", { type: "range", min: 0, max: last, step: 1, "aria-label": text, oninput });
+    const input = h("input", { type: "range", min: 0, max: last, step: 1, "aria-label": text, oninput: () => set(name, Number(input.value)) });
     const shown = h("output");
     return { name, input, shown, row: h("label", {}, h("span", {}, text), input, shown) };
   };
@@ -102,13 +90,8 @@ function renderSlope({ model, el }) {
 
   el.classList.add("tgv", "tgv-slope");
   el.replaceChildren(h("div", { class: "tgv-sliders" }, ...sliders.map(({ row }) => row)), svg, sentence);
-  const deaf = listen(model, { "change:index": update, "change:step": update });
+  listen({ "change:index": update, "change:step": update });
   update();
-  const release = ownTheKeys(el);
-  return () => {
-    release();
-    deaf();
-  };
 }
 
 export default widget(renderSlope);

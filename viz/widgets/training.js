@@ -1,14 +1,10 @@
 // Training runs: the picture comes from Python (curves.py), and each of its elements knows its run and its step. This file
 // shows it up to a step. Looking needs no kernel; more steps and further runs are requests to Python.
 
-import { h, ownTheKeys } from "./js/dom.js";
-import { listen, widget, wonder } from "./js/model.js";
+import { h } from "./js/dom.js";
+import { widget, wonder } from "./js/model.js";
 
-function renderTraining({ model, el }) {
-  const set = (name, value) => {
-    model.set(name, value);
-    model.save_changes();
-  };
+function renderTraining({ model, el, set, listen }) {
   let sequence = 0;
   let slow = 0;
   const ask = (what) => {
@@ -108,15 +104,9 @@ function renderTraining({ model, el }) {
     drawStep();
   }
 
-  const listeners = { "change:state": draw, "change:run": drawStep, "change:step": drawStep };
-  const deaf = listen(model, listeners);
+  listen({ "change:state": draw, "change:run": drawStep, "change:step": drawStep });
   draw();
-  const release = ownTheKeys(el);
-  return () => {
-    clearTimeout(slow);
-    release();
-    deaf();
-  };
+  return () => clearTimeout(slow);
 }
 
 export default widget(renderTraining);

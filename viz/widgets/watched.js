@@ -1,7 +1,7 @@
 // A watched training: the picture comes from Python (monitor/picture.py). This file shows it, and tells the numbers of a cell
 // under the pointer or the keyboard's cursor. It needs no kernel: the same file is the saved page.
-import { h, ownTheKeys } from "./js/dom.js";
-import { listen, widget } from "./js/model.js";
+import { h, svg } from "./js/dom.js";
+import { widget } from "./js/model.js";
 
 /** A number for people: three digits, and few zeros. */
 function told(number) {
@@ -10,7 +10,7 @@ function told(number) {
   return size !== 0 && (size < 1e-3 || size >= 1e5) ? number.toExponential(1) : String(Number(number.toPrecision(3)));
 }
 
-/** Show `state` in `el`; returns a function that shows another one, and one that ends it. */
+/** Show `state` in `el`; returns a function that shows another one. */
 export function mountWatched(el, first) {
   let state = first;
   let numbers = first.numbers; // of the last state that had them
@@ -28,7 +28,6 @@ export function mountWatched(el, first) {
   const troubles = h("ul", { class: "tgv-watched-troubles" });
   const root = h("div", { class: "tgv tgv-watched", role: "group", "aria-label": "A watched training" }, head, maps, cell, troubles);
   el.replaceChildren(root);
-  const release = ownTheKeys(root);
 
   const groups = () => [...root.querySelectorAll("g.map")];
   const box = (group) => group.dataset.box.split(" ").map(Number);
@@ -70,10 +69,7 @@ export function mountWatched(el, first) {
     for (const group of groups()) {
       const [x, y, wide, high] = box(group);
       const [across, down] = [wide / numbers.steps.length, high / numbers.layers.length];
-      const mark = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-      const sides = { class: "cursor", x: x + at[0] * across - 1, y: y + at[1] * down - 1, width: across + 2, height: down + 2 };
-      for (const [name, value] of Object.entries(sides)) mark.setAttribute(name, String(value));
-      group.append(mark);
+      group.append(svg("rect", { class: "cursor", x: x + at[0] * across - 1, y: y + at[1] * down - 1, width: across + 2, height: down + 2 }));
     }
   }
 
@@ -102,16 +98,12 @@ export function mountWatched(el, first) {
   }
 
   show(first);
-  return { show, end: release };
+  return show;
 }
 
-function renderWatched({ model, el }) {
-  const { show, end } = mountWatched(el, model.get("state"));
-  const deaf = listen(model, { "change:state": () => show(model.get("state")) });
-  return () => {
-    deaf();
-    end();
-  };
+function renderWatched({ model, el, listen }) {
+  const show = mountWatched(el, model.get("state"));
+  listen({ "change:state": () => show(model.get("state")) });
 }
 
 export default widget(renderWatched);

@@ -64,22 +64,20 @@ export async function copy(text, element, button) {
   setTimeout(() => { button.textContent = "copy"; }, 2000);
 }
 
-/** A program's lines, one of them marked; those for which `occurs(line)` holds are buttons that call `onLine(line)`. */
+/** A program's lines, one of them marked; with a `stepper` those of `steps` are buttons that go to their next step. */
 export class CodeList {
-  /**
-   * @param {string[]} source
-   * @param {{onLine?: ((line: number) => void) | null, occurs?: (line: number) => boolean, label?: string}} options
-   */
-  constructor(source, { onLine = null, occurs = () => true, label = "Source" } = {}) {
+  /** @param {string[]} source @param {string} label @param {any} stepper @param {{line: number | null}[]} steps */
+  constructor(source, label, stepper = null, steps = []) {
     const shown = highlights(source);
+    const onLine = (/** @type {number} */ line) => stepper.goToNext((/** @type {number} */ step) => stepper.steps[step].line === line);
     this.lines = source.map((text, index) => {
       const number = index + 1;
-      const pressed = onLine !== null && occurs(number);
+      const pressed = stepper !== null && steps.some((step) => step.line === number);
       return h(pressed ? "button" : "div", { class: "tgv-line", type: pressed ? "button" : null,
         "aria-label": pressed ? `Line ${number}: ${text}` : null, onclick: pressed ? () => onLine(number) : null },
         h("span", { class: "tgv-lineno", "aria-hidden": "true" }, String(number)), h("code", { style: hanging(text) }, shown[index]));
     });
-    this.element = h("ol", { class: "tgv-code", "aria-label": label, tabindex: onLine === null ? "0" : null },
+    this.element = h("ol", { class: "tgv-code", "aria-label": stepper ? `${label}, a line is a button that jumps to it` : label, tabindex: stepper ? null : "0" },
       ...this.lines.map((line) => h("li", {}, line)));
   }
 

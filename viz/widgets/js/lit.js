@@ -1,5 +1,6 @@
 // What a change made different, lit on a picture: a halo around each node that is new or has other numbers, and "before → after"
 // beside it. Python says what differs (`telling/differing.py`); this file finds the room.
+import { svg as make } from "./dom.js";
 import { mayMove } from "./motion.js";
 
 const SPACE = 5; // between a node and its halo
@@ -8,13 +9,6 @@ const APART = 90; // milliseconds between one node of the run and the next
 const WHOLE = 1400; // milliseconds that the run takes at most
 
 /** @typedef {{kind: string, order: number, value?: string[], grad?: string[], became?: string}} Lit */
-
-const make = (name, attributes, text = "") => {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
-  element.textContent = text;
-  return element;
-};
 
 /** How much of two places is the same. */
 export const shared = (a, b) => Math.max(0, Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x))

@@ -1,18 +1,30 @@
 // A widget's model (anywidget): the values of its traits, and listeners to their changes.
 import { stayAwake } from "./awake.js";
+import { ownTheKeys } from "./dom.js";
 import { comeIntoSight } from "./sight.js";
 
-/** The module of a widget, for anywidget: `export default widget(render)`. */
+/**
+ * The module of a widget, for anywidget: `export default widget(render)`. `render({ model, el, set, listen })` may return what ends
+ * it. `set(name, value)` sends a trait to Python; `listen({"change:step": f, …})` hears the model for as long as the widget is there.
+ */
 export function widget(render) {
   return {
     initialize: stayAwake,
-    async render(context) {
-      const end = await render(context);
-      const stay = comeIntoSight(context.el);
-      return () => {
-        stay();
-        end?.();
+    async render({ model, el }) {
+      const ends = [ownTheKeys(el)];
+      const set = (name, value) => {
+        model.set(name, value);
+        model.save_changes();
       };
+      const listen = (listeners) => {
+        for (const [event, listener] of Object.entries(listeners)) {
+          model.on(event, listener);
+          ends.push(() => model.off(event, listener));
+        }
+      };
+      const end = await render({ model, el, set, listen });
+      ends.push(comeIntoSight(el), () => end?.(), () => el.replaceChildren());
+      return () => ends.forEach((each) => each());
     },
   };
 }
@@ -28,12 +40,4 @@ export async function isHeard(model) {
 /** Tell, after a moment, what somebody waits for; returns a timer. */
 export function wonder(model, tell, text = "Running…", moment = 700) {
   return setTimeout(async () => tell((await isHeard(model)) ? text : GONE), moment);
-}
-
-/** Register `listeners` ({"change:step": f, …}) at the model; returns a function that removes them. */
-export function listen(model, listeners) {
-  for (const [event, listener] of Object.entries(listeners)) model.on(event, listener);
-  return () => {
-    for (const [event, listener] of Object.entries(listeners)) model.off(event, listener);
-  };
 }

@@ -1,12 +1,12 @@
 // A network on the stage: modules as nested boxes. A click opens or closes one in place; its surroundings make room, keep their
 // order, and glide. The layout of each box's inside comes from Python (`picture/network.py`, where `compose` does the same for
 // files), so nothing is laid out here.
-import { h } from "./dom.js";
+import { h, svg } from "./dom.js";
 import { goneBeside, light, shownAs } from "./lit.js";
 import { SmallMap } from "./map.js";
-import { listenToFingers, panned, touchAction } from "./touch.js";
+import { listenToMoves, pressKey, toUser } from "./moves.js";
+import { panned, touchAction } from "./touch.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const LINE = { name: 18, word: 18, small: 14, tiny: 13, title: 14, sign: 15 };
 const TITLE = 22;
 const PADDING = 12;
@@ -14,13 +14,6 @@ const GLIDE = 260; // milliseconds
 const LEGEND = 26; // pixels of its height, where it takes one line
 const FADES = 11; // pixels out of sight; the outermost 10 are empty
 const LEAST = 1; // the smallest letters have 10 pixels: what is too big is panned
-
-function svg(tag, attributes, ...children) {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) if (value !== null) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
 
 /** Map a coordinate when each span [start, end, extra] grows or shrinks; see `_stretch` in nested.py. */
 export function stretch(spans) {
@@ -177,7 +170,7 @@ export class NetworkStage {
       svg("g", { class: "network" }, this.frames, this.lines, this.nodes));
     this.legend = this.net.scale ? legendOf(this.net.scale) : null;
     this.map = new SmallMap(({ x, y }) =>
-      this.#setView(panned({ ...this.view, x: x - this.view.w / 2, y: y - this.view.h / 2 }, this.#whole, 0, 0).view));
+      this.#setView(panned({ ...this.view, x: x - this.view.w / 2, y: y - this.view.h / 2 }, this.whole).view));
     host.replaceChildren(this.style, h("div", { class: "tgv-window" }, this.svg, this.map.element), ...(this.legend ? [this.legend] : []));
     this.elements = new Map();
     this.curves = new Map();
@@ -246,7 +239,7 @@ export class NetworkStage {
       return [key, at];
     }));
     const drawn = (/** @type {string} */ key) => closed.has(key);
-    light(this.svg, closed, shownAs(nodes, stands, drawn), this.#whole, Boolean(runs), goneBeside(gone, "modules", stands, drawn));
+    light(this.svg, closed, shownAs(nodes, stands, drawn), this.whole, Boolean(runs), goneBeside(gone, "modules", stands, drawn));
     this.change.runs = false;
   }
 
@@ -256,7 +249,7 @@ export class NetworkStage {
   }
 
   /** Open a closed module, or close an open one, in place. */
-  toggle(key) {
+  pick(key) {
     const unit = this.net.units[key];
     if (!unit.c) return this.onPick(key);
     this.chosen = true;
@@ -306,7 +299,7 @@ export class NetworkStage {
     const still = !from || matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (still) {
       this.#set(now, 1, now, anchor);
-      this.#view();
+      this.fit();
       this.#light();
       return;
     }
@@ -395,9 +388,9 @@ export class NetworkStage {
   /** The order for the keys: the boxes from top to bottom. */
   #order() {
     const place = ([, box]) => [Math.round((box.y - box.h / 2) / 12), box.x];
-    this.walk = [...this.shown.boxes].sort((a, b) => place(a)[0] - place(b)[0] || place(a)[1] - place(b)[1]).map(([key]) => key);
-    const focused = this.walk.find((key) => this.elements.get(key) === document.activeElement) ?? this.walk[0];
-    for (const key of this.walk) this.elements.get(key).setAttribute("tabindex", key === focused ? "0" : "-1");
+    this.walk = [...this.shown.boxes].sort((a, b) => place(a)[0] - place(b)[0] || place(a)[1] - place(b)[1]).map(([key]) => this.elements.get(key));
+    const focused = this.walk.find((element) => element === document.activeElement) ?? this.walk[0];
+    for (const element of this.walk) element.setAttribute("tabindex", element === focused ? "0" : "-1");
   }
 
   // --- size, zoom, pan ---
@@ -421,15 +414,13 @@ export class NetworkStage {
     const height = Math.min(most, Math.ceil(this.natural.h * first)); // whatever the zoom, so that nothing below moves
     this.svg.style.height = `${height}px`;
     const view = { w: width / scale, h: height / scale };
-    const keep = (at, size, whole) => (size >= whole ? (whole - size) / 2 : Math.min(Math.max(at, 0), whole - size));
     const near = (at, size, middle, extent) => {
       if (middle - extent / 2 >= at && middle + extent / 2 <= at + size) return at;
       return extent >= size ? middle - extent / 2 - 14 : middle - size / 2;
     };
     const [left, top] = [(this.view?.x ?? -10) + 10, (this.view?.y ?? -10) + 10]; // there are 10 pixels around the picture
-    view.x = keep(around ? near(left, view.w, around.x, around.w) : left, view.w, this.natural.w) - 10;
-    view.y = keep(around ? near(top, view.h, around.y, around.h) : top, view.h, this.natural.h) - 10;
-    return view;
+    const [x, y] = around ? [near(left, view.w, around.x, around.w), near(top, view.h, around.y, around.h)] : [left, top];
+    return panned({ ...view, x: x - 10, y: y - 10 }, this.whole).view;
   }
 
   /** Set the height of the stage, in pixels. */
@@ -449,20 +440,16 @@ export class NetworkStage {
     this.#setView(this.#wanted());
   }
 
-  #view() {
-    this.#setView(this.#wanted());
-  }
-
   #setView(view) {
     this.view = view;
     this.svg.style.touchAction = touchAction(view, this.natural);
-    const { x, y, w, h: high } = this.#whole;
+    const { x, y, w, h: high } = this.whole;
     const rest = { left: view.x - x, top: view.y - y, right: x + w - view.x - view.w, bottom: y + high - view.y - view.h };
     // At an edge where it goes on, the picture fades: that is where it can be moved.
     for (const [side, hidden] of Object.entries(rest)) this.svg.style.setProperty(`--tgv-${side}`, hidden > FADES ? "36px" : "0px");
     this.svg.classList.toggle("tgv-goes-on", Object.values(rest).some((hidden) => hidden > FADES));
     this.svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.w} ${view.h}`);
-    this.map.show(view, this.#whole, this.shown, () => [...this.shown.boxes].map(([, box]) =>
+    this.map.show(view, this.whole, this.shown, () => [...this.shown.boxes].map(([, box]) =>
       ({ x: box.x - box.w / 2, y: box.y - box.h / 2, width: box.w, height: box.h, open: box.open })));
     const paper = this.svg.querySelector(".paper");
     for (const [name, value] of Object.entries({ x: view.x, y: view.y, width: view.w, height: view.h })) paper.setAttribute(name, value);
@@ -470,24 +457,20 @@ export class NetworkStage {
 
   /** Zoom; what is at this place of the window stays there. */
   zoom(factor, at = null) {
-    const before = at && this.#toUser(at);
+    const before = at && toUser(this.svg, at);
     this.zoomed = Math.min(4, Math.max(0.1, (this.zoomed ?? 1) * factor));
     this.fit();
     if (!at) return;
-    const after = this.#toUser(at);
-    this.#setView(panned(this.view, this.#whole, before.x - after.x, before.y - after.y).view);
+    const after = toUser(this.svg, at);
+    this.#setView(panned(this.view, this.whole, before.x - after.x, before.y - after.y).view);
   }
 
-  get #whole() {
+  get whole() {
     return { x: -10, y: -10, ...this.natural };
   }
 
-  #toUser({ clientX, clientY }) {
-    return new DOMPoint(clientX, clientY).matrixTransform(this.svg.getScreenCTM().inverse());
-  }
-
-  pan(dx, dy) {
-    this.#setView({ ...this.view, x: this.view.x + dx * this.view.w, y: this.view.y + dy * this.view.h });
+  moveTo(view) {
+    this.#setView(view);
   }
 
   /** Scroll to what runs now: the innermost of nested boxes. */
@@ -515,66 +498,24 @@ export class NetworkStage {
   }
 
   #listen() {
-    let drag = null;
-    listenToFingers(this.svg, { zoom: (factor, at) => this.zoom(factor, at), pan: (dx, dy) => {
-      const unit = this.view.w / this.host.clientWidth;
-      const { view, left } = panned(this.view, this.#whole, -dx * unit, -dy * unit);
-      this.#setView(view);
-      return left / unit;
-    } });
-    this.svg.addEventListener("pointerdown", (event) => { if (event.pointerType !== "touch") drag = { x: event.clientX, y: event.clientY, view: this.view, moved: false }; });
-    this.svg.addEventListener("pointermove", (event) => {
-      if (!drag || !event.buttons) return;
-      const [dx, dy] = [event.clientX - drag.x, event.clientY - drag.y];
-      if (!drag.moved && Math.hypot(dx, dy) < 5) return;
-      drag.moved = true;
-      const unit = drag.view.w / this.host.clientWidth;
-      this.#setView({ ...drag.view, x: drag.view.x - dx * unit, y: drag.view.y - dy * unit });
-    });
-    this.svg.addEventListener("click", (event) => {
-      const node = event.target.closest("[data-key]");
-      if (node && !drag?.moved) this.toggle(node.dataset.key);
-      drag = null;
-    });
-    this.svg.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey && !event.metaKey) return; // a plain wheel scrolls the notebook
-      event.preventDefault();
-      this.zoom(Math.exp(-event.deltaY / 300), event);
-    }, { passive: false });
+    const isPressed = listenToMoves(this.svg, this);
     this.svg.addEventListener("pointerover", (event) => this.#point(event.target.closest("[data-key]")));
     this.svg.addEventListener("focusin", (event) => {
       const node = event.target.closest("[data-key]");
-      if (node && !drag) this.#setView(this.#wanted(this.shown.boxes.get(node.dataset.key))); // keys reach what is out of sight
+      if (node && !isPressed()) this.#setView(this.#wanted(this.shown.boxes.get(node.dataset.key))); // keys reach what is out of sight
       this.#point(node);
     });
     for (const gone of ["pointerleave", "focusout"]) this.svg.addEventListener(gone, () => this.#point(null));
-    this.svg.addEventListener("keydown", (event) => this.#key(event));
+    this.svg.addEventListener("keydown", (event) => pressKey(event, this));
   }
 
-  #key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const key = event.target.closest?.("[data-key]")?.dataset.key;
-    const pans = { ArrowLeft: [-0.15, 0], ArrowRight: [0.15, 0], ArrowUp: [0, -0.15], ArrowDown: [0, 0.15] };
-    if (event.key === "+" || event.key === "=") this.zoom(1.25);
-    else if (event.key === "-") this.zoom(1 / 1.25);
-    else if (event.key === "0") this.home();
-    else if (event.shiftKey && pans[event.key]) this.pan(...pans[event.key]);
-    else if (key && (event.key === "Enter" || event.key === " ")) this.toggle(key);
-    else if (event.key === "Escape") {
-      const within = Object.keys(this.net.units).find((one) => one !== "root" && this.net.units[one].c?.includes(key));
-      const around = key ? (this.opened.has(key) && this.net.units[key].c ? key : within) : this.chosen && [...this.opened].at(-1);
-      if (!around || !this.opened.has(around)) return;
-      this.toggle(around);
-    } else if (key && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
-      const next = this.walk[this.walk.indexOf(key) + (event.key === "ArrowDown" ? 1 : -1)];
-      if (next) {
-        this.elements.get(key).setAttribute("tabindex", "-1");
-        this.elements.get(next).setAttribute("tabindex", "0");
-        this.elements.get(next).focus({ preventScroll: true });
-      }
-    } else return;
-    event.preventDefault();
-    event.stopPropagation();
+  /** Escape: close the open box of this key, or the one around it; returns whether there was one. */
+  leave(key) {
+    const within = Object.keys(this.net.units).find((one) => one !== "root" && this.net.units[one].c?.includes(key));
+    const around = key ? (this.opened.has(key) && this.net.units[key].c ? key : within) : this.chosen && [...this.opened].at(-1);
+    if (!around || !this.opened.has(around)) return false;
+    this.pick(around);
+    return true;
   }
 }
 

@@ -7,10 +7,11 @@ import { h, newId } from "./dom.js";
 import { goneBeside, light, shared, shownAs } from "./lit.js";
 import { SmallMap, zoomTools } from "./map.js";
 import { Motion, mayMove } from "./motion.js";
+import { listenToMoves, pressKey, toUser } from "./moves.js";
 import { NetworkStage } from "./network.js";
 import { unpacked } from "./pack.js";
 import { pointAtNodes } from "./point.js";
-import { listenToFingers, panned, touchAction } from "./touch.js";
+import { panned, touchAction } from "./touch.js";
 
 const READABLE = 10; // pixels: no letter is smaller on the screen
 export const HALF = 340; // pixels: a graph in less is folded to nothing
@@ -55,10 +56,7 @@ export class Stage {
     this.label = label;
     this.frame = h("div", { class: "tgv-frame" });
     this.motion = new Motion(this.frame);
-    this.map = new SmallMap(({ x, y }) => {
-      this.userView = true;
-      this.#setView({ ...this.view, x: x - this.view.w / 2, y: y - this.view.h / 2 });
-    });
+    this.map = new SmallMap(({ x, y }) => this.moveTo({ ...this.view, x: x - this.view.w / 2, y: y - this.view.h / 2 }));
     this.last = 0; // when a step was gone to
     this.tip = h("div", { class: "tgv-tip", role: "tooltip", id: newId(), hidden: true });
     this.tools = zoomTools(label, { zoom: (factor) => this.zoom(factor), fit: () => this.fit() });
@@ -153,7 +151,7 @@ export class Stage {
       maxHeight: this.height, label: this.label, onPick: this.onPick, onChange: this.onPicture, opened,
       onPoint: (node) => (node && scene.details?.[node.dataset.key] ? this.showTip(node) : this.hideTip()),
     });
-    this.box = { x: 0, y: 0, ...this.network.natural };
+    this.whole = { x: 0, y: 0, ...this.network.natural };
     this.unit = 1;
     this.svg = this.network.svg;
     this.network.go(step);
@@ -179,7 +177,7 @@ export class Stage {
     if (!change || !this.svg) return;
     const lit = shownAs(change.nodes, this.picture.stands ?? {}, (key) => this.elements.has(key));
     const gone = goneBeside(change.gone ?? [], this.shown, this.picture.stands ?? {}, (key) => this.elements.has(key));
-    const { box, view = box } = this; // where a picture needs less than there is, what is beside it is free
+    const { whole: box, view = box } = this; // where a picture needs less than there is, what is beside it is free
     const [wide, high] = [view.w > box.w ? view : box, view.h > box.h ? view : box];
     light(this.svg, this.elements, lit, { x: wide.x, y: high.y, w: wide.w, h: high.h }, Boolean(change.runs), gone);
     change.runs = false;
@@ -389,7 +387,7 @@ export class Stage {
     }
   }
 
-  #pick(key) {
+  pick(key) {
     if (this.picture.folds?.[key]) this.openFold(key);
     else this.onPick(key);
   }
@@ -414,10 +412,10 @@ export class Stage {
 
   #prepareSize() {
     const box = this.svg.viewBox.baseVal;
-    this.box = { x: box.x, y: box.y, w: box.width, h: box.height };
+    this.whole = { x: box.x, y: box.y, w: box.width, h: box.height };
     const width = this.svg.getAttribute("width") ?? "";
-    const px = parseFloat(width) * (width.endsWith("pt") ? 4 / 3 : 1) || this.box.w;
-    this.unit = this.box.w / px; // user units in one CSS pixel at 100 %
+    const px = parseFloat(width) * (width.endsWith("pt") ? 4 / 3 : 1) || this.whole.w;
+    this.unit = this.whole.w / px; // user units in one CSS pixel at 100 %
     for (const name of ["width", "height", "style"]) this.svg.removeAttribute(name);
     this.svg.setAttribute("preserveAspectRatio", "xMidYMid meet");
     this.fit();
@@ -437,7 +435,7 @@ export class Stage {
     const width = this.width || this.host.clientWidth;
     if (!this.svg || !width) return;
     const height = this.#resize();
-    const natural = { w: this.box.w / this.unit, h: this.box.h / this.unit };
+    const natural = { w: this.whole.w / this.unit, h: this.whole.h / this.unit };
     const whole = Math.min(LARGEST, width / natural.w, height / natural.h);
     const scale = Math.max(READABLE / this.least, whole);
     this.#home(whole < scale - 0.01 ? { w: (width / scale) * this.unit, h: (height / scale) * this.unit }
@@ -447,20 +445,16 @@ export class Stage {
 
   /** Center the picture in its frame, or show its beginning if it is larger. */
   #home(view = this.view) {
-    if (!view) return;
-    view = { ...view };
-    view.x = view.w >= this.box.w ? this.box.x - (view.w - this.box.w) / 2 : this.box.x;
-    view.y = view.h >= this.box.h ? this.box.y - (view.h - this.box.h) / 2 : this.box.y;
-    this.#setView(view);
+    if (view) this.#setView(panned({ ...view, x: this.whole.x, y: this.whole.y }, this.whole).view);
   }
 
   #setView(view) {
     this.view = view;
     this.svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.w} ${view.h}`);
-    const pannable = view.w < this.box.w - 1 || view.h < this.box.h - 1;
+    const pannable = view.w < this.whole.w - 1 || view.h < this.whole.h - 1;
     this.host.classList.toggle("tgv-pannable", pannable);
-    this.svg.style.touchAction = touchAction(view, this.box);
-    this.map.show(view, this.box, this.svg, () => this.nodes.filter((node) => !node.classList.contains("tab")).map((node) => node.getBBox()));
+    this.svg.style.touchAction = touchAction(view, this.whole);
+    this.map.show(view, this.whole, this.svg, () => this.nodes.filter((node) => !node.classList.contains("tab")).map((node) => node.getBBox()));
   }
 
   zoom(factor, at) {
@@ -468,9 +462,8 @@ export class Stage {
     const { view } = this;
     const scale = (this.host.clientWidth / view.w) * this.unit;
     const wanted = Math.min(4, Math.max(0.2, scale * factor)) / scale;
-    const anchor = at ?? { x: view.x + view.w / 2, y: view.y + view.h / 2 };
-    this.userView = true;
-    this.#setView({
+    const anchor = at ? toUser(this.svg, at) : { x: view.x + view.w / 2, y: view.y + view.h / 2 };
+    this.moveTo({
       x: anchor.x - (anchor.x - view.x) / wanted,
       y: anchor.y - (anchor.y - view.y) / wanted,
       w: view.w / wanted,
@@ -478,9 +471,17 @@ export class Stage {
     });
   }
 
-  pan(dx, dy) {
+  moveTo(view) {
     this.userView = true;
-    this.#setView({ ...this.view, x: this.view.x + dx * this.view.w, y: this.view.y + dy * this.view.h });
+    this.#setView(view);
+  }
+
+  get walk() {
+    return this.nodes;
+  }
+
+  home() {
+    this.fit();
   }
 
   /** Put the zoom's buttons, which come when the pointer does, where they cover no node: into a corner, or along an edge. */
@@ -498,11 +499,6 @@ export class Stage {
     this.tools.style.top = `${shown.offsetTop + y}px`;
   }
 
-  #toUser(event) {
-    const point = new DOMPoint(event.clientX, event.clientY);
-    return point.matrixTransform(this.svg.getScreenCTM().inverse());
-  }
-
   /** Scroll to what happens now, if the picture is larger than its frame. */
   #follow() {
     const now = this.svg.querySelector(".error") ?? this.svg.querySelector(".running") ?? this.svg.querySelector(".now");
@@ -511,75 +507,28 @@ export class Stage {
   }
 
   #reveal(element) {
-    const { view, box } = this;
-    if (!view || (view.w >= box.w - 1 && view.h >= box.h - 1)) return;
+    const { view, whole } = this;
+    if (!view || (view.w >= whole.w - 1 && view.h >= whole.h - 1)) return;
     const place = element.getBoundingClientRect();
     const frame = this.frame.getBoundingClientRect();
     if (!frame.width || !place.width) return;
     const inside =
       place.left >= frame.left && place.right <= frame.right && place.top >= frame.top && place.bottom <= frame.bottom;
     if (inside) return;
-    const centre = this.#toUser({ clientX: place.left + place.width / 2, clientY: place.top + place.height / 2 });
-    const clamp = (middle, size, start, whole) =>
-      size >= whole ? start - (size - whole) / 2 : Math.min(Math.max(middle - size / 2, start), start + whole - size);
-    this.#setView({
-      ...view,
-      x: clamp(centre.x, view.w, box.x, box.w),
-      y: clamp(centre.y, view.h, box.y, box.h),
-    });
+    const centre = toUser(this.svg, { clientX: place.left + place.width / 2, clientY: place.top + place.height / 2 });
+    this.#setView(panned({ ...view, x: centre.x - view.w / 2, y: centre.y - view.h / 2 }, whole).view);
   }
 
   // --- pointer, keys, tip ----------------------------------------------------------------------------------
 
   #listen() {
-    let drag = null;
-    listenToFingers(this.frame, { zoom: (factor, at) => this.zoom(factor, this.#toUser(at)), pan: (dx, dy) => {
-      const perPixel = this.view.w / this.host.clientWidth;
-      const { view, left } = panned(this.view, this.box, -dx * perPixel, -dy * perPixel);
-      this.userView = true;
-      this.hideTip();
-      this.#setView(view);
-      return left / perPixel;
-    } });
-    this.frame.addEventListener("pointerdown", (event) => {
-      if (event.button === 0 && event.pointerType !== "touch") drag = { x: event.clientX, y: event.clientY, view: this.view, moved: false };
-    });
-    this.frame.addEventListener("pointermove", (event) => {
-      if (!drag) return;
-      const dx = event.clientX - drag.x;
-      const dy = event.clientY - drag.y;
-      if (!drag.moved && Math.hypot(dx, dy) < 5) return;
-      if (!drag.moved) this.frame.setPointerCapture(event.pointerId);
-      drag.moved = true;
-      this.userView = true;
-      const perPixel = drag.view.w / this.host.clientWidth;
-      this.#setView({ ...drag.view, x: drag.view.x - dx * perPixel, y: drag.view.y - dy * perPixel });
-    });
-    const release = () => {
-      this.dragged = drag?.moved ?? false;
-      drag = null;
-    };
-    this.frame.addEventListener("pointerup", release);
-    this.frame.addEventListener("pointercancel", release);
-    this.frame.addEventListener("click", (event) => {
-      const node = event.target.closest("[data-key]");
-      if (node && !this.dragged) this.#pick(node.dataset.key);
-    });
+    const isPressed = listenToMoves(this.frame, this);
     this.frame.addEventListener("dblclick", (event) => {
       if (!event.target.closest("[data-key]")) this.fit();
     });
-    this.frame.addEventListener(
-      "wheel",
-      (event) => {
-        if (!event.ctrlKey && !event.metaKey) return; // a plain wheel scrolls the notebook
-        event.preventDefault();
-        this.zoom(Math.exp(-event.deltaY / 300), this.#toUser(event));
-      },
-      { passive: false },
-    );
     this.frame.addEventListener("pointerover", (event) => {
       const node = event.target.closest("[data-key]");
-      if (node && !drag) this.showTip(node);
+      if (node && !isPressed()) this.showTip(node);
     });
     this.host.addEventListener("pointerleave", () => this.hideTip());
     this.host.addEventListener("pointerenter", () => this.#placeTools());
@@ -594,31 +543,15 @@ export class Stage {
       this.showTip(node);
     });
     this.frame.addEventListener("focusout", () => this.hideTip());
-    this.host.addEventListener("keydown", (event) => this.#key(event));
+    this.host.addEventListener("keydown", (event) => this.network || pressKey(event, this));
   }
 
-  #key(event) {
-    if (this.network) return;
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const node = event.target.closest?.("[data-key]");
-    const pans = { ArrowLeft: [-0.15, 0], ArrowRight: [0.15, 0], ArrowUp: [0, -0.15], ArrowDown: [0, 0.15] };
-    if (event.key === "+" || event.key === "=") this.zoom(1.25);
-    else if (event.key === "-") this.zoom(1 / 1.25);
-    else if (event.key === "0") this.fit();
-    else if (event.key === "Escape" && !this.tip.hidden) this.hideTip();
-    else if (event.key === "Escape" && this.open !== null) this.closeFold();
-    else if (event.shiftKey && pans[event.key]) this.pan(...pans[event.key]);
-    else if (node && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
-      const next = this.nodes[this.nodes.indexOf(node) + (event.key === "ArrowDown" ? 1 : -1)];
-      if (next) {
-        node.setAttribute("tabindex", "-1");
-        next.setAttribute("tabindex", "0");
-        next.focus({ preventScroll: true });
-      }
-    } else if (node && (event.key === "Enter" || event.key === " ")) this.#pick(node.dataset.key);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
+  /** Escape: hide the tip, or else close the fold that is open; returns whether there was one. */
+  leave() {
+    if (!this.tip.hidden) this.hideTip();
+    else if (this.open !== null) this.closeFold();
+    else return false;
+    return true;
   }
 
   showTip(node) {

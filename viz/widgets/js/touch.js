@@ -9,7 +9,7 @@ export function touchAction(view, whole) {
 }
 
 /** A view moved by this much, but not past the edges of the whole; and what is left of the move. */
-export function panned(view, whole, dx, dy) {
+export function panned(view, whole, dx = 0, dy = 0) {
   const kept = (at, size, start, length) => (size >= length ? start - (size - length) / 2 : Math.min(Math.max(at, start), start + length - size));
   const x = kept(view.x + dx, view.w, whole.x, whole.w);
   const y = kept(view.y + dy, view.h, whole.y, whole.h);
