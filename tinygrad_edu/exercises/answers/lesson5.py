@@ -440,7 +440,7 @@ def reset_after_each(T, w, micro_batches):
 
 
 @accumulate_gradients.wrong(
-    "Your `return` stands inside the loop, so the function ends after its first micro-batch. Move it out, or leave it out."
+    "Your `return` stands inside the loop, so the function ends after its first micro-batch. Leave it out."
 )
 def returns_in_the_loop(T, w, micro_batches):
     for x, y in micro_batches:
@@ -449,7 +449,7 @@ def returns_in_the_loop(T, w, micro_batches):
 
 
 @accumulate_gradients.wrong(
-    "You divide w.grad in every turn, so what came first is divided again and again. Divide once, after the loop, or divide each loss."
+    "You divide w.grad in every turn, so what came first is divided again and again. Divide once, after the loop."
 )
 def divided_in_the_loop(T, w, micro_batches):
     for x, y in micro_batches:
