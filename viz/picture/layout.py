@@ -91,8 +91,7 @@ def place(
         GraphvizMissing: neither pygraphviz nor a `dot` program is available.
     """
     scopes = scopes or []
-    row = _rows(boxes, links)
-    if sum(row[head] - row[tail] for _, tail, head, *_ in links) > MOST:
+    if len(boxes) * len(links) > MOST and _reach(boxes, links) > MOST:
         return simple(boxes, links)
     source = _dot(boxes, links, direction, loose or set(), scopes, snug, ends, level)
     try:
@@ -147,6 +146,12 @@ def _rows(boxes: list[Box], links: list[Link]) -> dict[str, int]:
             row[head] = max(row[head], row[key] + 1)
     first = {key for key in below if not row[key] and below[key]}
     return row | {key: min(row[head] for head in below[key]) - 1 for key in first}
+
+
+def _reach(boxes: list[Box], links: list[Link]) -> int:
+    """How many rows all links together lead down."""
+    row = _rows(boxes, links)
+    return sum(row[head] - row[tail] for _, tail, head, *_ in links)
 
 
 def simple(boxes: list[Box], links: list[Link]) -> Layout:
@@ -237,7 +242,7 @@ def _run(source: str, program: str, time_limit: float, size: int) -> dict[str, A
         missing = BROKEN.format(error)
     if not missing:
         if size <= IN_PROCESS:
-            return dict(json.loads(bundled(source, program)))
+            return _here(source, program)
         command = [sys.executable, "-c", f"from viz.picture.layout import main; main({program!r})"]
     else:
         path = shutil.which("dot")
@@ -247,11 +252,15 @@ def _run(source: str, program: str, time_limit: float, size: int) -> dict[str, A
     done = subprocess.run(command, input=source.encode(), capture_output=True, timeout=time_limit, check=False)
     if done.returncode or not done.stdout:
         raise RuntimeError(f"Graphviz could not lay this out: {done.stderr.decode(errors='replace').strip()[:500]}")
-    return dict(json.loads(done.stdout))
+    return _loaded(done.stdout)
 
 
-# A toggle pressed back and forth asks for the same layouts again; the result for a picture is a few kilobytes.
-@functools.lru_cache(maxsize=256)
+# A toggle pressed back and forth asks for the same layouts again, and so does each folding that is tried.
+@functools.lru_cache(maxsize=1024)
+def _here(source: str, program: str) -> dict[str, Any]:
+    return _loaded(bundled(source, program))
+
+
 def bundled(source: str, program: str) -> bytes:
     """The output of the Graphviz inside pygraphviz for `source`."""
     import pygraphviz
@@ -268,9 +277,10 @@ def main(program: str) -> None:
     sys.stdout.buffer.write(bundled(sys.stdin.read(), program))
 
 
-def _read(data: dict[str, Any], boxes: list[Box], links: list[Link], scopes: list[Scope]) -> Layout:
+def _loaded(text: bytes) -> dict[str, Any]:
+    """Graphviz's output, with pixels from the top left corner in the place of its texts of numbers."""
+    data = json.loads(text)
     left, bottom, right, top = (float(part) for part in data["bb"].split(","))
-    layout = Layout(right - left, top - bottom)
 
     def point(text: str) -> tuple[float, float]:
         x, y = text.split(",")[:2]
@@ -278,10 +288,25 @@ def _read(data: dict[str, Any], boxes: list[Box], links: list[Link], scopes: lis
 
     for thing in data.get("objects", ()):
         if "pos" in thing:
-            layout.spots[boxes[int(thing["name"])][0]] = Spot(*point(thing["pos"]))
+            thing["pos"] = point(thing["pos"])
         elif "bb" in thing:
             west, south, east, north = thing["bb"].split(",")
-            layout.frames[scopes[int(thing["name"][8:])].key] = *point(f"{west},{north}"), *point(f"{east},{south}")
+            thing["bb"] = *point(f"{west},{north}"), *point(f"{east},{south}")
+    for edge in data.get("edges", ()):
+        if "pos" in edge:
+            edge["pos"] = [point(part) for part in edge["pos"].split(" ") if part[0] not in "es"]
+        if "lp" in edge:
+            edge["lp"] = point(edge["lp"])
+    return {**data, "bb": (right - left, top - bottom)}
+
+
+def _read(data: dict[str, Any], boxes: list[Box], links: list[Link], scopes: list[Scope]) -> Layout:
+    layout = Layout(*data["bb"])
+    for thing in data.get("objects", ()):
+        if "pos" in thing:
+            layout.spots[boxes[int(thing["name"])][0]] = Spot(*thing["pos"])
+        elif "bb" in thing:
+            layout.frames[scopes[int(thing["name"][8:])].key] = thing["bb"]
     by_ends: dict[tuple[int, int], list[str]] = {}
     number = {key: position for position, (key, _, _) in enumerate(boxes)}
     for key, tail, head, _, _ in links:
@@ -290,7 +315,7 @@ def _read(data: dict[str, Any], boxes: list[Box], links: list[Link], scopes: lis
     for edge in sorted(data.get("edges", ()), key=lambda edge: edge["_gvid"]):
         key = by_ends[names[edge["tail"]], names[edge["head"]]].pop(0)
         if "pos" in edge:
-            layout.curves[key] = [point(part) for part in edge["pos"].split(" ") if part[0] not in "es"]
+            layout.curves[key] = list(edge["pos"])
         if "lp" in edge:
-            layout.labels[key] = Spot(*point(edge["lp"]))
+            layout.labels[key] = Spot(*edge["lp"])
     return layout

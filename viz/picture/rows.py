@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import combinations, pairwise
+from functools import cache, reduce
+from itertools import combinations, pairwise, starmap
+from operator import or_
 
 from viz.picture import layout as layouts
 from viz.picture.layout import Box, Layout, Link, Spot
@@ -108,18 +110,23 @@ def _cut(whole: Layout, boxes: list[Box], links: list[Link], count: int) -> dict
     left, right = ({key: whole.spots[key].x + way * half[key] for key in half} for way in (-1, 1))
     at = {key: given.get(key, column[key]) for key in half}
 
+    @cache
+    def width(first: int, last: int) -> float:
+        """That of a row of these columns; infinite if nothing stands in it."""
+        here = [key for key in half if first <= at[key] < last and column[key] >= first]
+        if not here:
+            return math.inf
+        start = min(column[key] for key in here)
+        moved = [2 * half[key] for key in given if column[key] < first and at[key] == start]
+        return max(right[key] for key in here) - min(left[key] for key in here) + max(moved, default=0.0)
+
     def cost(cuts: tuple[int, ...]) -> float:
-        widths = []
-        for first, last in pairwise((0, *cuts, len(columns))):
-            here = [key for key in half if first <= at[key] < last and column[key] >= first]
-            if not here:
-                return math.inf
-            start = min(column[key] for key in here)
-            moved = [2 * half[key] for key in given if column[key] < first and at[key] == start]
-            widths.append(max(right[key] for key in here) - min(left[key] for key in here) + max(moved, default=0.0))
-        return max(widths) + CUT * sum(any(first < cut <= last for cut in cuts) for first, last in spans)
+        widest = max(starmap(width, pairwise((0, *cuts, len(columns)))))
+        return widest + CUT * reduce(or_, (crossed[cut] for cut in cuts), 0).bit_count()
 
     places = range(1, len(columns), max(1, len(columns) // PLACES[count]))
+    # Of each place, the spans that a cut there crosses: a bit a span.
+    crossed = {cut: sum((first < cut <= last) << bit for bit, (first, last) in enumerate(spans)) for cut in places}
     best = min(combinations(places, count - 1), key=cost, default=())
     return {key: sum(at[key] >= cut for cut in best) for key in half}
 
