@@ -374,18 +374,17 @@ class Boxes:
         return groups if size == 1 else [Group(_ops(one), title=f"{len(one)} ops", parts=one) for one in chunks]
 
     def _stretches(self, groups: list[Group], fold: Callable[[list[Group]], Iterable[Group]]) -> list[Group]:
-        """Fold each stretch of neighbours that are ops, or folds of ops, and do not stand alone."""
+        """Fold each stretch of neighbours that are ops, or folds of ops, and no cuts."""
         made: list[Group] = []
         for ops, stretch in groupby(
-            groups, lambda group: group.level is None and not group.rest and not self._stands_alone(group)
+            groups, lambda group: group.level is None and not group.rest and not self._cut(group)
         ):
             members = list(stretch)
             made += fold(members) if ops else members
         return made
 
-    def _stands_alone(self, group: Group) -> bool:
-        """Whether it is a cut, or a step that moves parameters: no gradient goes from these to their neighbours."""
-        return group.single and (is_cut(self.graph, group.ops[0]) or bool(group.ops[0].whole))
+    def _cut(self, group: Group) -> bool:
+        return group.single and is_cut(self.graph, group.ops[0])
 
     def _box(self, parent: str, group: Group) -> str:
         """Add the box of a group; return its key if there are boxes inside."""
