@@ -18,31 +18,36 @@ ARRAYS = {"numpy", "__array__"}
 
 # How a way can end: what happened, and what to do.
 CUTS = {
-    "detach": ("{at}, calls detach(): the numbers go on, but the way back to {names} ends here.", "Remove .detach() where the gradient should pass."),
+    "detach": ("{at}, calls detach(): the numbers go on, but the way back to {names} ends here.",
+        "Remove .detach() where the gradient should pass."),
     "data": ("{at}, reads .data: the numbers go on, but the way back to {names} ends here, and nothing is checked.",
         "Compute with the tensor itself instead of .data."),
-    "item": ("{at}, turns a tensor into a Python number. A number has no history, so no gradient comes back to {names}.",
-        "Compute the loss from the tensor itself; call item() only to print."),
+    "item": ("{at}, turns a tensor into a Python number. A number has no history, so no gradient comes back to "
+        "{names}.", "Compute the loss from the tensor itself; call item() only to print."),
     "numpy": ("{at}, goes to NumPy, which records nothing: no gradient comes back to {names}.",
         "Use the engine's function of the same name. Go to NumPy only to print or plot."),
-    "new-tensor": ("{at}, makes a new tensor out of numbers. It is a leaf with no history, so no gradient comes back to {names}.",
-        "Join tensors with stack() or cat(), which are recorded, and not with tensor()."),
+    "new-tensor": ("{at}, makes a new tensor out of numbers. It is a leaf with no history, so no gradient comes back "
+        "to {names}.", "Join tensors with stack() or cat(), which are recorded, and not with tensor()."),
     **dict.fromkeys(("no-grad", "inference-mode"), (
-        "{at}, switches recording off: {ran}, ran under it, and no gradient comes back to {names}.", "Move the part that should learn out of the block.")),
-    "integer-op": ("{at}, returns integers or booleans (`{op}`), which have no slope: no gradient comes back to {names}.",
-        "Use a loss with a slope, such as cross_entropy on the scores; count hits only to report them."),
+        "{at}, switches recording off: {ran}, ran under it, and no gradient comes back to {names}.",
+        "Move the part that should learn out of the block.")),
+    "integer-op": ("{at}, returns integers or booleans (`{op}`), which have no slope: no gradient comes back to "
+        "{names}.", "Use a loss with a slope, such as cross_entropy on the scores; count hits only to report them."),
     OFF: ("{at}, switches requires_grad off for {names}: autograd records nothing there.",
         "Keep requires_grad on for everything that should learn: `p.requires_grad_(True)`."),
-    "rebound": ("{at}, makes a new tensor and gives it the parameter's name. The new tensor is not a leaf that requires grad: {names} gets no further "
-        "gradient.", "Write into the parameter under no_grad, or use an optimizer: `with T.no_grad(): {name} -= lr * {name}.grad`. Reset the gradient after the update, "
-        "or the next one is added to it: `{name}.grad = None`. Change other updates like it in the same way."),
-    "unread": ("{at}, ran unrecorded, since no input requires grad. Its forward reads {names}, and what it reads without being given it gets no gradient.",
+    "rebound": ("{at}, makes a new tensor and gives it the parameter's name. The new tensor is not a leaf that "
+        "requires grad: {names} gets no further gradient.", "Write into the parameter under no_grad, or use an "
+        "optimizer: `with T.no_grad(): {name} -= lr * {name}.grad`. Reset the gradient after the update, or the next "
+        "one is added to it: `{name}.grad = None`. Change other updates like it in the same way."),
+    "unread": ("{at}, ran unrecorded, since no input requires grad. Its forward reads {names}, and what it reads "
+        "without being given it gets no gradient.",
         "Give it as an input what should learn. A checkpoint works with `use_reentrant=False`."),
-    "not-given": ("{at}: the forward of `{op}` reads {names} without being given {them}, and its backward answers only for what it is given.",
-        "Give it as an input what should learn, and return a gradient for it."),
+    "not-given": ("{at}: the forward of `{op}` reads {names} without being given {them}, and its backward answers only "
+        "for what it is given.", "Give it as an input what should learn, and return a gradient for it."),
     "wrong-backward": ("{at}: the result of this Function has no gradient, so none comes back to {names}.",
         "Return a differentiable output, with a gradient for each input that needs one."),
-    "cut": ("{at}: `{op}` was not recorded, so no gradient comes back to {names}.", "Keep every op between the parameter and the loss recorded."),
+    "cut": ("{at}: `{op}` was not recorded, so no gradient comes back to {names}.",
+        "Keep every op between the parameter and the loss recorded."),
 }  # fmt: skip
 
 
@@ -143,9 +148,10 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
         certain = bool(failed) or (first.kind != OFF and not any(leaf.gradients for leaf in leaves))
         op = first.step.op
         yield Match(
-            line, [op], names=seen.called(leaf.nr for leaf in leaves), path=first.step.way, cut=first.step.made.nr, ran=op,
-            where=op.where if op else None, op=op.name if op else "", count=len(seen.passes),
-            given=_told(first, words, certain=certain, explains=bool(failed), share=len(leaves) / max(1, len(list(seen.trained())))),
+            line, [op], names=seen.called(leaf.nr for leaf in leaves), path=first.step.way, cut=first.step.made.nr,
+            ran=op, where=op.where if op else None, op=op.name if op else "", count=len(seen.passes),
+            given=_told(first, words, certain=certain, explains=bool(failed),
+                share=len(leaves) / max(1, len(list(seen.trained())))),
         )  # fmt: skip
     if failed and not cuts:
         yield from _never_asked(seen, failed[0])
@@ -267,7 +273,8 @@ def _lost_in_part(seen: Observation) -> Iterator[Match]:
                 single = value.floating and value.leaf is None and not value.shape and value.of_grad is None
                 found = cut(seen, values, value.nr) if single else None
                 if found is not None and without_graph(seen, [value.nr], each) is None:
-                    words = "{at}, cuts a term of the loss off, which {user} adds: it is a constant there, and nothing learns from it."
+                    words = "{at}, cuts a term of the loss off, which {user} adds: it is a constant there, and " \
+                        "nothing learns from it."  # fmt: skip
                     yield Match(
                         found.line, [op, found.step.op], user=op, path=found.step.way, cut=found.step.made.nr,
                         given=_told(found, words, certain=False, share=0.6),
@@ -336,8 +343,8 @@ def _asked_in_vain(seen: Observation) -> Iterator[Match]:
             if learn and not rebound and "can't optimize" not in error:
                 given = {"fix": LOOK}
             yield Match(
-                at, [op, read], op=op.name, where=op.where, names=[value.name], path=[*op.inputs[:1], nr], cut=nr, read=read, keeps=given.get("fix") == LOOK,
-                given=given | {"explains": explains},
+                at, [op, read], op=op.name, where=op.where, names=[value.name], path=[*op.inputs[:1], nr], cut=nr,
+                read=read, keeps=given.get("fix") == LOOK, given=given | {"explains": explains},
             )  # fmt: skip
 
 
@@ -352,28 +359,32 @@ def _asked_unrequired(seen: Observation) -> Iterator[Match]:
             return
 
 
-UNASKED = telling("Nothing that led to the loss requires grad, so nothing was recorded and backward() raised an error. {names} {are} made without "
-        "requires_grad, first in line {first}.",
-    "Mark the tensors that should learn when you make them: requires_grad=True.", kind=OFF, certain=True, explains=True)  # fmt: skip
-THROWN_AWAY = telling("{at}: nothing goes on from here to the loss, so {names} {get} no gradient: what was computed with {them} is not used.",
-    "Use the result: give it a name, and hand it on to what comes next.")  # fmt: skip
+UNASKED = telling("Nothing that led to the loss requires grad, so nothing was recorded and backward() raised an error. "
+        "{names} {are} made without requires_grad, first in line {first}.",
+    "Mark the tensors that should learn when you make them: requires_grad=True.",
+        kind=OFF, certain=True, explains=True)  # fmt: skip
+THROWN_AWAY = telling("{at}: nothing goes on from here to the loss, so {names} {get} no gradient: what was computed "
+        "with {them} is not used.", "Use the result: give it a name, and hand it on to what comes next.")  # fmt: skip
 LOOK = "Call {name}.retain_grad() before backward(): then {name} keeps its gradient, too."
-NO_GRAPH = "{at}, computes gradients without create_graph=True, so they have no history, and what is computed from them is a constant."
+NO_GRAPH = "{at}, computes gradients without create_graph=True, so they have no history, and what is computed from " \
+    "them is a constant."  # fmt: skip
 CREATE_GRAPH = "Ask for a graph of the gradient itself: `create_graph=True`."
 RULES = [
-    Rule("no-grad", _drawn,
-        "{at}: {made}, ran without being recorded, and {user}, goes on from its numbers: nothing in front of it learns from that.",
-        "Compute it outside of no_grad, and draw so that a slope is left, with rsample(), or from noise: `mean + std * T.randn_like(std)`.", share=0.5),
-    Rule("non-leaf", _asked_in_vain,
-        "{at}, computes {name} from another tensor (`{op}`), so {name} is not a leaf. backward() keeps gradients only for leaves: {name}.grad, read "
-        "in line {read}, is None.",
-        "Make {name} first and switch its gradient on afterwards, with `{name}.requires_grad_()`.", certain=True, share=1.0),
-    Rule(OFF, _asked_unrequired,
-        "{at}, makes {what} without requires_grad. The loss depends on it, but no gradient is computed for it: its .grad, read in line "
-        "{read}, is None.",
-        "If it should learn, make it with requires_grad=True, and in a module as a Parameter: `self.w = T.nn.Parameter(…)`.", share=0.5),
+    Rule("no-grad", _drawn, "{at}: {made}, ran without being recorded, and {user}, goes on from its numbers: nothing "
+        "in front of it learns from that.",
+        "Compute it outside of no_grad, and draw so that a slope is left, with rsample(), or from noise: "
+        "`mean + std * T.randn_like(std)`.", share=0.5),
+    Rule("non-leaf", _asked_in_vain, "{at}, computes {name} from another tensor (`{op}`), so {name} is not a leaf. "
+        "backward() keeps gradients only for leaves: {name}.grad, read in line {read}, is None.",
+        "Make {name} first and switch its gradient on afterwards, with `{name}.requires_grad_()`.",
+        certain=True, share=1.0),
+    Rule(OFF, _asked_unrequired, "{at}, makes {what} without requires_grad. The loss depends on it, but no gradient is "
+        "computed for it: its .grad, read in line {read}, is None.",
+        "If it should learn, make it with requires_grad=True, and in a module as a Parameter: "
+        "`self.w = T.nn.Parameter(…)`.", share=0.5),
     Rule("cut", _without_gradient),
     Rule("unused", _unused),
-    Rule("cut", _no_second_order, NO_GRAPH + " The loss of a later pass uses them, and no weight learns from that.", CREATE_GRAPH, certain=True, share=0.6),
+    Rule("cut", _no_second_order, NO_GRAPH + " The loss of a later pass uses them, and no weight learns from that.",
+        CREATE_GRAPH, certain=True, share=0.6),
     Rule("cut", _lost_in_part),
 ]  # fmt: skip

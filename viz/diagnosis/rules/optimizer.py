@@ -69,19 +69,21 @@ def _nobody_steps(seen: Observation) -> Iterator[Match]:
         how = "" if left[0].parameter else " A module registers only Parameters: `self.w = T.nn.Parameter(…)`."
         untouched = sum(all(write.kind == "init" for write in leaf.writes) for leaf in left)
         yield Match(
-            optimizer, names=seen.called(leaf.nr for leaf in left), count=len(left[0].gradients), kind=optimizer.kind, how=how,
-            given={"share": untouched / max(1, untouched + len(held))},
+            optimizer, names=seen.called(leaf.nr for leaf in left), count=len(left[0].gradients), kind=optimizer.kind,
+            how=how, given={"share": untouched / max(1, untouched + len(held))},
         )  # fmt: skip
 
 
-UNREGISTERED = telling("{at}, keeps modules in a plain list or dict of {owner}, which parameters() does not look into. {names} got gradients, but "
-        "no optimizer holds them: they never change.",
-    "Keep them in nn.ModuleList: `self.{attribute} = T.nn.ModuleList([…])`.", kind="unregistered", certain=True, share=1.0)  # fmt: skip
-STALE = telling("{at}, creates new parameters after the optimizer was made in line {made}. The optimizer still holds the old ones, which no op uses "
-        "any more. {names} {get} gradients but never change.",
-    "Make the optimizer after that, or make it anew there.", kind="stale-optimizer", certain=True, share=1.0)  # fmt: skip
-EACH_PASS = telling("{at}, made a new parameter for each of {count} passes: none of them is held by an optimizer, and what a gradient says of one "
-        "is lost with it.",
+UNREGISTERED = telling("{at}, keeps modules in a plain list or dict of {owner}, which parameters() does not look into. "
+        "{names} got gradients, but no optimizer holds them: they never change.",
+    "Keep them in nn.ModuleList: `self.{attribute} = T.nn.ModuleList([…])`.", kind="unregistered",
+        certain=True, share=1.0)  # fmt: skip
+STALE = telling("{at}, creates new parameters after the optimizer was made in line {made}. The optimizer still holds "
+        "the old ones, which no op uses any more. {names} {get} gradients but never change.",
+    "Make the optimizer after that, or make it anew there.", kind="stale-optimizer",
+        certain=True, share=1.0)  # fmt: skip
+EACH_PASS = telling("{at}, made a new parameter for each of {count} passes: none of them is held by an optimizer, and "
+        "what a gradient says of one is lost with it.",
     "Make it once, in __init__, and use it in forward: `self.w = T.nn.Parameter(…)`.")  # fmt: skip
 
 
@@ -157,10 +159,10 @@ def _steps_along(seen: Observation, held: Held, own: list[Through]) -> Match | N
 
 
 RULES = [
-    Rule("not-in-optimizer", _nobody_steps,
-        "{names} got gradients in {count} backward passes but never changed: no optimizer holds {them}. {at}, the {kind}, holds others.",
+    Rule("not-in-optimizer", _nobody_steps, "{names} got gradients in {count} backward passes but never changed: no "
+        "optimizer holds {them}. {at}, the {kind}, holds others.",
         "Give it to the optimizer too.{how} If it is frozen on purpose, switch its requires_grad off."),
-    Rule("reversed", _along_the_gradient,
-        "Each of {count} steps went along the gradient from backward() instead of against it, and the loss rises: {first} → {last}. {at}, {how}.",
+    Rule("reversed", _along_the_gradient, "Each of {count} steps went along the gradient from backward() instead of "
+        "against it, and the loss rises: {first} → {last}. {at}, {how}.",
         "Leave the sign of the gradient to the optimizer, which subtracts it; by hand, subtract it too."),
 ]  # fmt: skip

@@ -42,7 +42,8 @@ def _sizes(seen: Observation) -> Iterator[Match]:
     kinds = {each.kind for each in seen.passes if each.done and each.roots}
     whole = [
         each for each in seen.passes
-        if each.done and each.got and (each.kind == "backward" or kinds == {"grad"}) and all(map(math.isfinite, each.got.values()))
+        if each.done and each.got and (each.kind == "backward" or kinds == {"grad"})
+        and all(map(math.isfinite, each.got.values()))
     ]  # fmt: skip
     if not whole:
         return
@@ -111,9 +112,11 @@ def _to_change(seen: Observation, fall: Fall) -> int | None:
     return None
 
 
-WORDS = "{worst}, runs {count} times on the way from the loss, and the gradient {verb} from run to run: {early} at the last, {late} at the first.{by}"
-SMALLER = "Make the weights smaller (nn.init.kaiming_uniform_; in a recurrence orthogonal, with a gain of 1), normalize between the layers, or clip " \
-    "the gradients, with clip_grad_norm_() between backward() and step()."  # fmt: skip
+WORDS = "{worst}, runs {count} times on the way from the loss, and the gradient {verb} from run to run: {early} at " \
+    "the last, {late} at the first.{by}"  # fmt: skip
+SMALLER = "Make the weights smaller (nn.init.kaiming_uniform_; in a recurrence orthogonal, with a gain of 1), " \
+    "normalize between the layers, or clip the gradients, with clip_grad_norm_() between backward() and " \
+    "step()."  # fmt: skip
 SHRINKS = telling(WORDS, "Use {relu}weights of the size 1/sqrt(n) (nn.init.xavier_uniform_), residual connections, or "
     "normalization between the layers; in a recurrence an LSTM or GRU.", kind="vanishing")  # fmt: skip
 GROWS = telling(WORDS, SMALLER, kind="exploding")
