@@ -1,4 +1,4 @@
-"""The path of a finding, from a parameter to the loss: a still picture and a scene that mark where the gradient ends."""
+"""The path of a finding, from parameter to loss: a still picture and a scene that mark where the gradient ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ MOST = 3  # ops of a path that are shown; those between are counted
 VIEW = "values"
 WIDE = 700  # pixels: a wider picture gets a narrower one beside it
 PASSES_ON = {  # by group of trouble: what an op sends back where it goes wrong
-    2: (0.0, " and passes on only zeros"), 3: (math.nan, "; the gradient that it passes on, or its result, is not finite"),
+    2: (0.0, " and passes on only zeros"),
+    3: (math.nan, "; the gradient that it passes on, or its result, is not finite"),
 }  # fmt: skip
 
 

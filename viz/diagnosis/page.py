@@ -23,8 +23,8 @@ Staged = Callable[[str, dict[str, Any]], str]
 def fragment(report: Report, staged: Staged, starter: str) -> str:
     """The report as HTML for the output of a cell.
 
-    `staged` makes HTML of a still picture and of the scene that takes its place where a script runs; `starter` is that script,
-    which comes once.
+    `staged` makes HTML of a still picture and of the scene that replaces it where a script runs; `starter` is that
+    script, which comes once.
     """
     body = "".join(_finding(report, place, finding, staged) for place, finding in enumerate(report.findings, 1))
     error = f"<p>{escape(report.ended)}</p>" if report.ended else ""
@@ -77,7 +77,6 @@ def _changed(line: str) -> str:
 
 
 def _code(report: Report, first: int, last: int, marked: set[int | None]) -> str:
-    """Lines of the program."""
     text = ""
     for number in range(max(1, first), min(len(report.source), last) + 1):
         line = f"{report.program.place(number)[1]:>4}  {escape(report.source[number - 1])}"
@@ -86,7 +85,6 @@ def _code(report: Report, first: int, last: int, marked: set[int | None]) -> str
 
 
 def _with_code(sentence: str) -> str:
-    """Text between backticks as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", sentence)
 
 

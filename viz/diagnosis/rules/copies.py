@@ -14,7 +14,7 @@ PAST = (ops.TURNS - {"clone"}) | ops.FACTORS | ops.SUMS | {"detach", "data"}  # 
 
 
 def _no_copy(seen: Observation) -> Iterator[Match]:
-    """What was to be a copy is the same tensor: a state that the steps went on changing, or a weight that is to follow others."""
+    """A copy that is the same tensor: a state that later steps changed, or a weight that should follow others."""
     for one in seen.aliases:
         named = seen.places.where_aliased([one.line or 0]) if one.line == one.used else None  # taken and loaded at once
         used = f"line {one.used}, `{seen.places.code(one.used)}`," if one.used else ""

@@ -104,7 +104,7 @@ def _ends(seen: Observation) -> Callable[[Step], object]:
 
 
 def cut(seen: Observation, values: set[int], root: int) -> Cut | None:
-    """The first unrecorded step on the way from some values to a root, and why; by way of Python where there is no other."""
+    """The first unrecorded step from some values to a root, and why; by way of Python where no other way exists."""
     step = first_on_path(seen, values, root, _ends(seen))
     step = step or first_on_path(seen, values, root, _ends(seen), by_python=True)
     if step is None:
@@ -158,7 +158,7 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
 
 
 def _deliberate(seen: Observation, leaf: Leaf) -> bool:
-    """Whether what is switched off was trained or loaded before, as a trunk is, no optimizer holds it, or it was made so."""
+    """Whether a leaf was trained or loaded before, as a trunk is, no optimizer holds it, or it was made frozen."""
     made = leaf.holder is not None and leaf.frozen_at in (None, seen.parts[leaf.holder].line)
     return leaf.known or not leaf.held or made
 
@@ -182,7 +182,7 @@ def _lacking(seen: Observation) -> tuple[dict[tuple[str, int | None], list[tuple
 
 
 def _reached(seen: Observation, leaf: Leaf) -> bool:
-    """Whether a pass brought a leaf a gradient that its optimizer can find: autograd.grad() alone only hands them out."""
+    """Whether a leaf got a gradient that its optimizer can find: autograd.grad() alone only returns gradients."""
     kinds = {seen.passes[nr - 1].kind for nr, _ in leaf.gradients}
     handed_out = bool(leaf.held) and kinds == {"grad"} and not any(write.kind == "step" for write in leaf.writes)
     return bool(leaf.gradients or leaf.reached_unwatched) and not handed_out
@@ -213,7 +213,7 @@ def _never_asked(seen: Observation, failed: Through) -> Iterator[Match]:
 
 
 def _weighs(seen: Observation, value: Seen) -> bool:
-    """Whether a value is what others are multiplied by or looked up in, as weights are; data come first in a product of matrices."""
+    """Whether others are multiplied by a value or looked up in it, as in weights; data come first in a matmul."""
     return any(
         value.nr in op.inputs[op.name != "embedding" :] if op.name in ops.LAYERS | {"mv", "embedding"}
         else op.name in ops.FACTORS and any(len(value.shape) < len(seen.values[nr].shape) for nr in op.inputs)
@@ -283,7 +283,7 @@ def _lost_in_part(seen: Observation) -> Iterator[Match]:
 
 
 def _drawn(seen: Observation) -> Iterator[Match]:
-    """A layer goes on from what ran unrecorded, such as a draw, though the loss reaches what that was made of in another way."""
+    """A layer uses an unrecorded result, such as a draw, but the loss reaches what it was made of in another way."""
     for each in first_and_last(seen.backwards):
         back = seen.recorded(each)
         values = {nr for leaf in seen.trained() if leaf.nr in each.got for nr in leaf.values}
@@ -305,7 +305,7 @@ def _drawn(seen: Observation) -> Iterator[Match]:
 
 
 def _goes_on(seen: Observation, found: Cut, back: set[int], taken: int) -> bool:
-    """Whether ops alone lead from a cut to what is taken, and the loss needs what was cut, but never asks how likely the draw was."""
+    """Whether ops alone lead from a cut to `taken`; the loss needs what was cut, but not how likely the draw was."""
     needed = any(nr in back and seen.values[nr].leaf is None for nr in found.step.way)
     on = seen.below([found.step.made.nr], lambda value: not value.requires_grad)
     asked = any(one.recorded and one.name in ops.DIFFERENCES for nr in on for one in seen.users(nr))
@@ -313,7 +313,7 @@ def _goes_on(seen: Observation, found: Cut, back: set[int], taken: int) -> bool:
 
 
 def _no_second_order(seen: Observation) -> Iterator[Match]:
-    """A gradient without a graph of its own becomes a part of a later loss: a constant, though it depends on what learns."""
+    """A later loss uses a gradient that has no graph: a constant there, though it depends on what learns."""
     learning = {leaf.nr for leaf in seen.trained()}
     for each in first_and_last(seen.backwards):
         asked = without_graph(seen, each.roots, each)

@@ -193,7 +193,7 @@ def _begins(seen: Observation, root: Seen) -> list[int]:
 
 
 def _first_bad(seen: Observation, each: Through, bad: list[int]) -> tuple[Ran, Seen] | None:
-    """The op whose output got a finite gradient, and whose input got one that is not; rather one that is not linear: a sum does no harm."""
+    """The op that turned a finite gradient into one that is not, and its output; a linear op as the last choice."""
     broken = {nr for leaf in bad for nr in seen.leaves[leaf].values}
     broken |= {nr for nr, peak in each.reached if not math.isfinite(peak)}
     # whose gradient is broken, and of no value that was computed from them

@@ -26,7 +26,7 @@ def _frozen(seen: Observation) -> Iterator[Match]:
 
 
 def _steps_since(seen: Observation, leaf: Leaf) -> int:
-    """How many steps the optimizer that had trained a leaf took after the one for its last gradient; another may be for the others."""
+    """The steps of the optimizer that had trained a leaf, after the one for its last gradient; not those of others."""
     last = seen.passes[leaf.gradients[-1][0] - 1]
     who = seen.stepped_by(last)
     return sum(m.kind == "step" and m.who == who and m.order > last.order for m in seen.moments) - 1

@@ -23,7 +23,7 @@ MOST_TURNS = 8  # of a line that are looked at for what they take from the turn 
 
 
 def _graphs(seen: Observation) -> Iterator[Match]:
-    """A history that never ends: a line goes on from what it made before a backward pass, or a variable keeps a graph of each step."""
+    """An endless history: a line uses its result from before a backward pass, or a variable keeps each step's graph."""
     for line, found in _carried(seen).items():
         op, value = found[0]
         later = [each for each in seen.passes if each.ops > op.nr]
@@ -59,7 +59,7 @@ def _shares(seen: Observation, each: Through, value: Seen, op: Ran) -> bool:
 
 
 def _summed(seen: Observation) -> dict[int | None, list[Ran]]:
-    """By line: sums of single numbers that go on from what the same line made, where no pass ever goes back through them."""
+    """By line: running sums of single numbers, through which no backward pass ever goes."""
     found = seen.ops if seen.passes else []
     sums = [op for op in found if op.name in SUMS and op.recorded and not seen.values[op.outputs[-1]].shape]
     made = {nr: op for op in sums for nr in op.outputs}
@@ -77,7 +77,7 @@ def _later(seen: Observation, one: Ran, other: Ran) -> bool:
 
 
 def _carried(seen: Observation) -> dict[int, list[tuple[Ran, Seen]]]:
-    """By line: ops that take a value from before the last backward pass that goes back to what they had made themselves."""
+    """By line: ops whose input is older than the last backward pass and was computed from their own earlier results."""
     ends = [each.ops for each in seen.passes if each.done and each.kind == "backward"]
     lines: dict[int, list[tuple[Ran, Seen]]] = defaultdict(list)
     for op in seen.ops if ends else ():
@@ -146,7 +146,7 @@ def _twice(seen: Observation) -> Iterator[Match]:
 
 
 def _attached(seen: Observation, first: Through, failed: Through, shared: set[int]) -> tuple[Through, Through] | None:
-    """Of two passes the one that is not meant to change what made the part they share, and the other: what their optimizers hold tells."""
+    """The pass that, by what optimizers hold, should not change what made the shared part; and the other pass."""
     between = [m for m in seen.moments if first.order < m.order < failed.order and 0 <= m.who < len(seen.optimizers)]
     stepped = {nr for m in between if m.kind == "step" for nr in seen.optimizers[m.who].leaves}
     zeroed = {nr for m in between if m.kind == "zero" for nr in seen.optimizers[m.who].leaves}
@@ -206,7 +206,7 @@ def _used_before(seen: Observation, values: set[int], failed: Through) -> bool:
 
 
 def _writes(seen: Observation, failed: Through) -> list[tuple[bool, bool, int]]:
-    """Ops in place on what a pass needs: whether the error names its maker, whether it was in use, and number; the likeliest first."""
+    """In-place ops on what a pass needs, likeliest first: whether the error names its maker, whether in use, number."""
     needed, found = {one.nr for nr in seen.behind(failed) for one in sharing(seen, nr)}, []
     node = re.search(r"output \d+ of (\w+?)(?:Backward\d*)?,", failed.raised)
     for op in (one for one in seen.ops[: failed.ops] if one.in_place and one.inputs):

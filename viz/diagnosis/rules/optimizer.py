@@ -21,14 +21,14 @@ def _lost(seen: Observation) -> list[Leaf]:
 
 
 def _learns_again(seen: Observation, leaf: Leaf) -> bool:
-    """Whether passes brought a named tensor gradients again and again; an input that is only looked at is made anew, or asked for its own."""
+    """Whether a named tensor got several gradients; an input under study is made anew, or asked for its own."""
     kinds = [seen.passes[nr - 1].kind for nr, _ in leaf.gradients]
     kinds += [one.kind for one in seen.passes if one.kind == "grad" and one.create]  # as of an equation, in its points
     return bool(leaf.name) and not leaf.asked and len(kinds) > 1 and "grad" not in kinds
 
 
 def _changed(leaf: Leaf) -> bool:
-    """Whether an update changed it, or a write between its gradients, as a target network gets the numbers of another."""
+    """Whether an update changed it, or a write between its gradients, as in a target network that copies another."""
     first, last = leaf.gradients[0][0], leaf.gradients[-1][0]
     return any(write.kind == "update" or first <= write.after < last for write in leaf.writes)
 
@@ -115,7 +115,7 @@ def _put_in(seen: Observation, leaf: Leaf) -> int | None:
 
 
 def _nearest(seen: Observation, lost: list[Leaf]) -> Held:
-    """The optimizer that should have held them: the one that steps after their passes; of two that hold the same leaves, the later."""
+    """The optimizer that should hold them: it steps after their passes; of two with the same leaves, the later one."""
     turns = Counter(seen.stepped_by(seen.passes[nr - 1]) for nr in {nr for leaf in lost for nr, _ in leaf.gradients})
     alike = Counter(frozenset(held.leaves) for held in seen.optimizers)
     twins = [held for held in seen.optimizers if alike[frozenset(held.leaves)] > 1]

@@ -112,7 +112,7 @@ def _clips(seen: Observation) -> Iterator[Match]:
 
 
 def _own_call(seen: Observation, zero: Moment) -> int | None:
-    """The line of a zero_grad(); of one in a helper that other lines call too, the line that called the helper this time."""
+    """The line of a zero_grad(); in a helper that other lines call too, the line that called the helper this time."""
     others = (m for m in seen.moments if m.kind == "zero" and m.line == zero.line and set(m.stack) != set(zero.stack))
     other = next(others, None)
     return zero.line if other is None else next((line for line in zero.stack if line not in other.stack), zero.line)

@@ -19,7 +19,7 @@ def _refused(seen: Observation) -> Iterator[Match]:
 
 
 def _nothing_held(seen: Observation, line: int) -> Match:
-    """An optimizer of no parameters: they were frozen after they had learnt, or are those of modules in a plain list."""
+    """An optimizer without parameters: they had learnt and were then frozen, or their modules are in a plain list."""
     frozen = [leaf for leaf in seen.leaves if leaf.frozen_at is not None and leaf.gradients and not leaf.requires_grad]
     if frozen:
         names = seen.called(leaf.nr for leaf in frozen)

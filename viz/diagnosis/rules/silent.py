@@ -1,4 +1,4 @@
-"""Wrong but silent: writes behind autograd's back, a backward that disagrees with numbers, steps uphill, a layer used twice."""
+"""Wrong but silent: writes through .data, a backward that disagrees with numbers, steps uphill, a layer used twice."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _checked(seen: Observation) -> Iterator[Match]:
 
 
 def _second_order(seen: Observation) -> Iterator[Match]:
-    """A custom Function whose gradient is right, in a program that goes on from gradients: the derivative of that gradient is wrong."""
+    """A custom Function with a right gradient but a wrong second derivative, where gradients are differentiated."""
     for check in seen.functions if any(each.create for each in seen.passes) else ():
         if check.second:
             yield Match(
@@ -69,7 +69,7 @@ def _second_order(seen: Observation) -> Iterator[Match]:
 
 
 def _shared(seen: Observation) -> Iterator[Match]:
-    """One layer where two were meant: two lines use it, beside one of its shape that none does, or a list repeats it."""
+    """One layer where two were meant: two lines use it and an unused one has its shape, or a list repeats it."""
     weights = {part.nr: [seen.leaves[nr] for nr in seen.weights(part)] for part in seen.parts}
     shapes = {nr: [leaf.shape for leaf in own] for nr, own in weights.items()}
     # by a module, and not by what counts or saves all weights

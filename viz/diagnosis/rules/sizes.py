@@ -28,7 +28,7 @@ class Fall:
     early: float  # the gradient at its last run, which is the first that a gradient comes to
     late: float  # the gradient at its first run
     count: int  # of runs
-    # what runs there, with the logarithm of the factor between the gradient that comes to it and the one that it passes on
+    # each run, with the logarithm of the factor from the gradient that it gets to the one that it passes on
     ops: list[tuple[Ran, float]]
 
     @property
@@ -58,7 +58,7 @@ def _sizes(seen: Observation) -> Iterator[Match]:
 
 
 def _settles(seen: Observation, fall: Fall) -> bool:
-    """Whether a line goes on from its own result and the same values each time, until it changes no more: later runs bring their gradient."""
+    """Whether a line iterates on its result and the same values to a fixed point: later runs bring their gradient."""
     # neither another row of one sequence each time, nor a weight that is turned
     takes = (op for op, _ in fall.ops if op.name not in CHOSEN)
     sources = (source(seen, nr, RESHAPES)[0] for op in takes for nr in op.inputs)
@@ -77,7 +77,7 @@ def _told(seen: Observation, fall: Fall, line: int | None, given: dict[str, Any]
 
 
 def _falls(seen: Observation, each: Through) -> list[Fall]:
-    """The lines whose results, one after the other, get ever smaller or larger gradients: deep stacks, and states of a recurrence."""
+    """Lines whose results get ever smaller or larger gradients, run by run: deep stacks and states of a recurrence."""
     arrived = {nr: peak for nr, peak in each.reached if 0 < peak < math.inf}
     runs: dict[tuple[int | None, str], list[float]] = defaultdict(list)
     lines: dict[int | None, list[tuple[Ran, float]]] = defaultdict(list)

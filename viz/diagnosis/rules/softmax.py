@@ -105,7 +105,7 @@ def _along(op: Ran, rank: int | None = None) -> int | None:
 
 
 def _through(seen: Observation, before: Seen, after: Seen, op: int) -> tuple[int, Ran] | None:
-    """What is expected of a value in another shape, as a dimension of the first one: the last is the last of both, also of rows laid end to end."""
+    """The dimension expected after a reshape, in the shape before: the last of both, also of rows laid end to end."""
     found = _expected(seen, after, op) if before.shape[-1:] == after.shape[-1:] else None
     return (len(before.shape) - 1, found[1]) if found is not None and found[0] == len(after.shape) - 1 else None
 
