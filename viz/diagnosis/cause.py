@@ -96,7 +96,6 @@ def _hop(seen: Observation, graph: Graph, given: Value, before: Seen, after: See
 
 
 def _value(seen: Observation, graph: Graph, value: Seen) -> Value:
-    """Add a value."""
     key = f"v{len(graph.values)}"
     leaf = seen.leaves[value.leaf] if value.leaf is not None else None
     name = (leaf.name if leaf is not None else "") or value.name

@@ -75,8 +75,7 @@ def diagnose(
         limit: seconds for all of it. A program is stopped after three quarters of them; the report covers what was seen
             by then. The rest is for judging that and trying each change: see `viz.diagnosis.trial`.
 
-    A program that raises is diagnosed up to that point; `report.error` has the error. docs/diagnosis.md says what each
-    `kind` means.
+    A program that raises is diagnosed up to it; `report.error` has the error. docs/diagnosis.md explains each `kind`.
 
     Raises:
         TypeError: the argument is not a program.

@@ -381,7 +381,7 @@ class Observation:
 
     @once
     def trainings(self) -> list[tuple[int | None, list[Through]]]:
-        """The passes of each line and the optimizer that steps after them; of several, only those that no other steers."""
+        """Passes by line, with the optimizer that steps after them; of several, only those that no other steers."""
         found: dict[tuple[int | None, int | None], list[Through]] = {}
         by_hand = all(each.kind == "grad" for each in self.passes)  # updates from what autograd.grad() gives
         for each in self.passes:

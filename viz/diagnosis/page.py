@@ -23,8 +23,7 @@ Staged = Callable[[str, dict[str, Any]], str]
 def fragment(report: Report, staged: Staged, starter: str) -> str:
     """The report as HTML for the output of a cell.
 
-    `staged` makes HTML of a still picture and of the scene that replaces it where a script runs; `starter` is that
-    script, which comes once.
+    `staged` makes HTML of a still picture and of its scene, for where a script runs; `starter` is that script, once.
     """
     body = "".join(_finding(report, place, finding, staged) for place, finding in enumerate(report.findings, 1))
     error = f"<p>{escape(report.ended)}</p>" if report.ended else ""

@@ -82,8 +82,7 @@ def python_links(seen: Observation) -> dict[int, list[int]]:
 def without_graph(seen: Observation, roots: list[int], later: Through) -> Through | None:
     """The pass without create_graph whose gradients became a part of some values, before a later pass.
 
-    A gradient that enters a layer with the data, as in an attack, is no part of a loss; nor is one that backward() left
-    for an update of what learns.
+    A gradient fed to a layer with the data, as in an attack, is no part of a loss; nor is one left for an update.
     """
     learning = {leaf.nr for leaf in seen.trained()}
 

@@ -202,7 +202,7 @@ class Places:
         return self.first(ast.Name, ast.Attribute, ast.Call, fits=gives)
 
     def where_aliased(self, lines: Iterable[int]) -> int | None:
-        """The line that gives a thing a second name, as `self.target = self.online`, which the lines or their loops read."""
+        """The line that gives a thing a second name (`self.target = self.online`), which lines or their loops read."""
         plain = self.find(ast.Assign, fits=lambda node: isinstance(_element(node.value), (ast.Name, ast.Attribute)))
         places = [place for line in lines for place in (*(first for first, _ in self.loops(line)), line)]
         read = (names for place in places for first, _, _, names in self._statements if first == place)
@@ -226,7 +226,7 @@ class Places:
         return self.first(ast.Assign, ast.Call, fits=puts)
 
     def where_grown(self, name: str, made: int | None) -> int | None:
-        """The line that adds to what a name holds: `made` if it does both, else the first `name.append(…)`, `name += …`."""
+        """The line that adds to a name: `made` if it does both, else the first `name.append(…)`, `name += …` or so."""
         last = name.partition("[")[0].rpartition(".")[2]
         adding = lambda node: isinstance(node.func, ast.Attribute) and node.func.attr in ADDING  # noqa: E731
         calls = self.find(ast.Call, fits=adding)

@@ -111,7 +111,7 @@ class Code:
         return [node for node in own if node.lineno == node.end_lineno]
 
     def call(self, *names: str) -> tuple[ast.Call, ast.expr] | None:
-        """The only call of one of these names in the line, and its object: the first argument, or the part before `.`."""
+        """The only call of one of these names in the line, and its object: first argument, or the part before `.`."""
         found = self.parts(ast.Call, lambda node: ast.unparse(node.func).rpartition(".")[2] in names)
         if len(found) != 1:
             return None

@@ -65,8 +65,7 @@ class Placed:
 class Fitter:
     """Finds, for one view of a graph, the most detailed drawing that fits a room.
 
-    `make` draws the view with a given folding and amount of detail. A layout made for one room is reused for the
-    next.
+    `make` draws the view with a given folding and amount of detail. A layout is made once and reused for other rooms.
     """
 
     def __init__(
@@ -161,7 +160,7 @@ def _is_hopeless(drawing: Drawing, direction: str, room: Room) -> bool:
 
 
 def left_out(picture: dict[str, Any], room: Room) -> int:
-    """What a picture of a scene leaves out in a room: 0 nothing, 1 the inside of folds (`FOLDED`), 2 what does not fit."""
+    """What a picture leaves out in a room: 0 nothing, 1 the inside of folds (`FOLDED`), 2 what does not fit."""
     fitting = min(LARGEST, room.width / picture["width"], room.height / picture["height"])
     if fitting * picture["least"] < READABLE - 0.05:
         return FOLDED + 1

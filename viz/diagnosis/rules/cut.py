@@ -124,7 +124,6 @@ def cut(seen: Observation, values: set[int], root: int) -> Cut | None:
 
 
 def _told(found: Cut, words: str, **more: object) -> dict[str, object]:
-    """What is said of a cut."""
     kind = "cut" if found.kind in ("unread", "not-given") else found.kind
     return {"kind": kind, "words": words, "fix": CUTS[found.kind][1], **more}
 

@@ -94,7 +94,6 @@ def _falls(seen: Observation, each: Through) -> list[Fall]:
 
 
 def _weights(seen: Observation, op: Ran) -> list[Leaf]:
-    """The matrices of weights that an op takes."""
     taken = (source(seen, nr, RESHAPES)[0] for nr in op.inputs)
     return [seen.leaves[value.leaf] for value in taken if value.leaf is not None and len(value.shape) > 1]
 

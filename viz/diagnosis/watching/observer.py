@@ -138,7 +138,7 @@ class Observer:
         self._replaced.put(owner, name, lambda function: self._heard(hears, function, **how))
 
     def _heard(self, hears: Hears, function: Any, hidden: bool = False, always: bool = False, own: bool = False) -> Any:
-        """An engine function whose calls are noted: `always`, or only while we look; if `own`, in lines of the program."""
+        """An engine function whose calls are noted: `always`, or while we look; if `own`, in lines of the program."""
         watch, is_traced = self._watch, self._watch.engine.is_traced
 
         @functools.wraps(function)
