@@ -493,7 +493,7 @@ class Boxes:
         return unit.title
 
     def _homes(self, value: Value, chains: list[list[str]], parameter: bool) -> list[list[str]]:
-        """Where a leaf is drawn: in the innermost box around all its users; for a parameter, each call of its module."""
+        """Where a leaf is drawn: the innermost box around all its users; for a parameter, each call of its module."""
         owners: dict[str, list[str]] = {}
         if parameter:
             paths = {name.rpartition(".")[0] for name in value.names}

@@ -59,7 +59,7 @@ class Kept:
         self.insides: dict[tuple[str, str, Room], Manner] = {}  # the same for the contents of folds
 
     def branch(self) -> Kept:
-        """One for a picture drawn ahead, which may never be seen: it shares finished work and changes no choice here."""
+        """One for a picture drawn ahead that may never be seen: it shares finished work and changes no choice here."""
         made = copy.copy(self)
         made._longest, made.choices, made.insides = dict(self._longest), dict(self.choices), dict(self.insides)
         return made
