@@ -24,7 +24,7 @@ WIDE = 700  # pixels: a wider picture gets a narrower one beside it
 PASSES_ON = {  # by group of trouble: what an op sends back where it goes wrong
     2: (0.0, " and passes on only zeros"),
     3: (math.nan, "; the gradient that it passes on, or its result, is not finite"),
-}  # fmt: skip
+}
 
 
 @dataclass

@@ -65,8 +65,7 @@ def diagnose(
     Nothing changes: weights, gradients, optimizers, modes, hooks and random numbers are restored afterwards.
 
     Args:
-        program_or_step: source text; a function that takes the engine's module first; or a training step without
-            arguments, which runs `steps` times.
+        program_or_step: source text; a function that takes the engine's module first; or a step without arguments.
         model: the module that is trained, if the program's names do not show it.
         optimizer: its optimizer, likewise.
         steps: how often a training step runs; a program runs once.

@@ -21,10 +21,7 @@ Staged = Callable[[str, dict[str, Any]], str]
 
 
 def fragment(report: Report, staged: Staged, starter: str) -> str:
-    """The report as HTML for the output of a cell.
-
-    `staged` makes HTML of a still picture and of its scene, for where a script runs; `starter` is that script, once.
-    """
+    """The report as HTML of a cell. `staged` joins a still picture and its scene; `starter`, once, is their script."""
     body = "".join(_finding(report, place, finding, staged) for place, finding in enumerate(report.findings, 1))
     error = f"<p>{escape(report.ended)}</p>" if report.ended else ""
     style = STYLE.read_text(encoding="utf-8")
@@ -70,7 +67,6 @@ def _finding(report: Report, place: int, finding: Finding, staged: Staged) -> st
 
 
 def _changed(line: str) -> str:
-    """A line of a fix in its colour."""
     tag = {"-": "del", "+": "ins"}.get(line[0])
     return f"<{tag}>{line}</{tag}>" if tag else f"<span>{line}</span>\n"
 

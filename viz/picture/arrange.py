@@ -173,8 +173,7 @@ class _Trial:
     has `frame` pixels less. The outermost `columns` levels are columns.
 
     If the program is wider than `layers`, or a module than `across`, it is laid out downward, in no wider rows. What
-    runs again on its own result is `unrolled`: each step is a column, however wide. Boxes of the same structure are
-    laid out once, and only when somebody looks.
+    runs again on its own result is `unrolled`, a column a step, however wide. Boxes alike are laid out once, when seen.
     """
 
     def __init__(

@@ -131,10 +131,7 @@ def has_modules(graph: Graph) -> bool:
 
 
 class Boxes:
-    """The boxes of a graph, by key in `units`, and in `chain` those around each op and leaf.
-
-    The ops and leaves in `graded` will show a gradient.
-    """
+    """The boxes of a graph: all in `units`, those around each op and leaf in `chain`. `graded` will show a gradient."""
 
     def __init__(self, graph: Graph, graded: Iterable[str], folding: int) -> None:
         self.graph, self.folding = graph, folding

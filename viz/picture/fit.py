@@ -127,10 +127,7 @@ Manner = tuple[Detail, str, float]  # detail, direction, the resulting size of t
 def fullest(
     make: Callable[[Detail], Drawing], room: Room, time_limit: float = TIME_LIMIT, before: Manner | None = None
 ) -> tuple[Drawing, Layout, Manner]:
-    """The most detailed of the drawings by `make` that fits a room, and how it was drawn.
-
-    `before` says how it was drawn the last time. It is drawn like that again if it is still readable.
-    """
+    """The most detailed drawing by `make` that fits a room, or one like `before` if readable; and how it was drawn."""
     smallest: tuple[Drawing, Layout, Manner] | None = None
     tried = [(detail, direction) for detail in DETAILS for direction in ("LR", "TB")]
     for detail, direction in [before[:2], *tried] if before is not None else tried:

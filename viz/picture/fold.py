@@ -1,7 +1,6 @@
 """Makes large graphs readable: repeated blocks and long stretches become one box each, with their counts.
 
-Ops are taken in the order in which they were recorded, and only runs of neighbours in that order are folded. The order
-is topological, so a folded graph has no cycles.
+Only runs of neighbours in the order of recording are folded. It is topological, so a folded graph has no cycles.
 """
 
 from __future__ import annotations
@@ -140,10 +139,7 @@ def _number(part: Graph, made: Folding, block: int, count: int) -> None:
 
 
 def _modules(graph: Graph, ops: list[Op], limit: int, one_level: bool = False) -> Folding | None:
-    """A fold for each module, as deep as the limit allows; None if parameters have no paths or modules are too many.
-
-    With `one_level`, only as deep as necessary to get more than one.
-    """
+    """A fold for each module, as deep as fits or (`one_level`) as gives several; None without paths, or if too many."""
     places = places_of(graph, ops)
     if places is None:
         return None
@@ -162,10 +158,7 @@ def _modules(graph: Graph, ops: list[Op], limit: int, one_level: bool = False) -
 
 
 def places_of(graph: Graph, ops: list[Op]) -> list[tuple[str, ...]] | None:
-    """The path of the module that each op belongs to; None if the modules are not known and few parameters have a path.
-
-    A recording knows it; for a drawn graph it follows from the names of parameters, and from any known modules.
-    """
+    """The path of each op's module, as recorded or from names of parameters and modules; None if few have one."""
     if any(op.module for op in ops):
         return [tuple(filter(None, op.module.split("."))) for op in ops]
     uses: Counter[str] = Counter()

@@ -120,10 +120,7 @@ def _framed(layout: Layout, boxes: list[Box], scopes: list[Scope]) -> bool:
 
 
 def in_order(below: Mapping[str, Collection[str]]) -> list[str]:
-    """The keys, each after all those that lead to it; `below` are those that each leads to.
-
-    What is in a cycle, or below one, is left out.
-    """
+    """The keys, each after all that lead to it, but none in a cycle or below one; `below`: those that each leads to."""
     waits = Counter(head for heads in below.values() for head in heads)
     ready = [key for key in below if not waits[key]]
     for key in ready:  # which grows on the way

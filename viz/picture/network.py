@@ -72,10 +72,7 @@ def svg_of(
     heading: str = "",
     caption: str = "",
 ) -> str:
-    """The network as one SVG. `marks` holds the classes of each box, and the text about its gradient.
-
-    `heading` is drawn above it, `caption` below it.
-    """
+    """The network as an SVG below `heading`, above `caption`; `marks`: classes of each box, text about its gradient."""
     shown = compose(whole, opened)
     top = svg.MARGIN + (svg.HEADING if heading else 0.0)
     parts = [svg.above(heading)] if heading else []

@@ -1,7 +1,6 @@
 """The parts of a program as people name them: a call, a step of a loop, a module. A graph folds by these to fit.
 
-A fold never hides a leaf that requires grad, a loss, or a name that is there at the end, unless a module or a step of a
-loop is its home. And it never makes a cycle.
+A fold never makes a cycle, and hides a leaf that requires grad, a loss or a final name only in its module or loop step.
 """
 
 from __future__ import annotations

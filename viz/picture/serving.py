@@ -22,8 +22,7 @@ PRODUCTS = {"mm", "bmm", "addmm", "baddbmm", "mv", "addmv", "dot"}
 def served(graph: Graph, ops: Sequence[Op], levels: Mapping[str, object]) -> dict[str, list[Op]]:
     """By the key of an op, those that serve it.
 
-    An op serves its only user, or else its maker, if one call made both, at the same of `levels`. Where the calls are
-    not known, it serves a matrix product.
+    An op serves its only user, else its maker, if one call made both at the same level; without calls, a matmul.
     """
     found = {op.key: op for op in ops}
     users = graph.users()

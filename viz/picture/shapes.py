@@ -359,8 +359,7 @@ def _nameless(graph: Graph, folding: Folding, used: set[str | None]) -> dict[str
 
 
 def inner(graph: Graph) -> set[str]:
-    """What is told in words, not drawn: the inside of a custom Function, what a backward pass does unrecorded, the
-    parameters after a step as long as nothing uses them."""
+    """What is told in words: the inside of a custom Function, unrecorded backward work, unused stepped parameters."""
     ops = {key for key, op in graph.ops.items() if not op.recorded and (op.scope or op.during == "backward")}
     used: set[str | None] = {key for op in graph.ops.values() if op.key not in ops for key in op.inputs}
     moved = {key for op in graph.ops.values() if op.whole for key in op.outputs if key not in used}

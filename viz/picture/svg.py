@@ -51,9 +51,8 @@ def write(
 ) -> str:
     """The picture as one `<svg>` element whose ids all start with `identity`.
 
-    `heading` is drawn above it, and `notes` below it, line by line.
-
-    Without `styled` it has no style sheet: it replaces a picture of the same identity, and uses its styles.
+    `heading` is drawn above it, and `notes` below it, line by line. Without `styled` it has no style sheet: it replaces
+    a picture of the same identity, and uses its styles.
     """
     body = "".join(elements(drawing, layout, identity, state))
     notes = notes or []
@@ -133,8 +132,9 @@ def areas(drawing: Drawing, layout: Layout, state: dict[str, State]) -> list[Are
         half, top = box.width / 2, spot.y - box.height / 2
         found.append((spot.x - half, top, spot.x + half, top + box.height))
     beyond = -EDGE, -EDGE, EDGE, EDGE
-    return [  # type: ignore[misc]
-        area and tuple(at + MARGIN + more for at, more in zip(area, beyond, strict=True)) for area in found
+    return [
+        area and tuple(at + MARGIN + more for at, more in zip(area, beyond, strict=True))  # type: ignore[misc]
+        for area in found
     ]
 
 

@@ -107,10 +107,7 @@ def _chain(count: int, links: list[tuple[int, int]]) -> list[int]:
 
 
 def valley(count: int, links: list[tuple[int, int]]) -> list[int]:
-    """The boxes in order, if each leads to the next and other links go past the middle, one inside the other.
-
-    So a U-Net is built, whose skips lead from each level of the way down to the same level of the way up.
-    """
+    """The boxes in order, if each leads to the next and other links nest around the middle, as a U-Net's skips do."""
     before = {box: {tail for tail, head in links if head == box} for box in range(count)}
     order: list[int] = []
     while ready := [box for box in before if box not in order and before[box] <= {*order}]:

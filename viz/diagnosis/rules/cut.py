@@ -79,7 +79,7 @@ WHY: tuple[tuple[str, Callable[[Observation, Ran, Step], object]], ...] = (
     (OFF, lambda seen, op, step: not step.given.requires_grad),
     ("wrong-backward", lambda seen, op, step: op.name.endswith(".apply")),
     ("cut", lambda seen, op, step: True),
-)  # fmt: skip
+)
 
 
 @dataclass
@@ -359,9 +359,8 @@ def _asked_unrequired(seen: Observation) -> Iterator[Match]:
 
 
 UNASKED = telling("Nothing that led to the loss requires grad, so nothing was recorded and backward() raised an error. "
-        "{names} {are} made without requires_grad, first in line {first}.",
-    "Mark the tensors that should learn when you make them: requires_grad=True.",
-        kind=OFF, certain=True, explains=True)  # fmt: skip
+        "{names} {are} made without requires_grad, first in line {first}.", "Mark the tensors that should learn when "
+        "you make them: requires_grad=True.", kind=OFF, certain=True, explains=True)  # fmt: skip
 THROWN_AWAY = telling("{at}: nothing goes on from here to the loss, so {names} {get} no gradient: what was computed "
         "with {them} is not used.", "Use the result: give it a name, and hand it on to what comes next.")  # fmt: skip
 LOOK = "Call {name}.retain_grad() before backward(): then {name} keeps its gradient, too."
@@ -370,17 +369,15 @@ NO_GRAPH = "{at}, computes gradients without create_graph=True, so they have no 
 CREATE_GRAPH = "Ask for a graph of the gradient itself: `create_graph=True`."
 RULES = [
     Rule("no-grad", _drawn, "{at}: {made}, ran without being recorded, and {user}, goes on from its numbers: nothing "
-        "in front of it learns from that.",
-        "Compute it outside of no_grad, and draw so that a slope is left, with rsample(), or from noise: "
-        "`mean + std * T.randn_like(std)`.", share=0.5),
+        "in front of it learns from that.", "Compute it outside of no_grad, and draw so that a slope is left, with "
+        "rsample(), or from noise: `mean + std * T.randn_like(std)`.", share=0.5),
     Rule("non-leaf", _asked_in_vain, "{at}, computes {name} from another tensor (`{op}`), so {name} is not a leaf. "
         "backward() keeps gradients only for leaves: {name}.grad, read in line {read}, is None.",
         "Make {name} first and switch its gradient on afterwards, with `{name}.requires_grad_()`.",
         certain=True, share=1.0),
     Rule(OFF, _asked_unrequired, "{at}, makes {what} without requires_grad. The loss depends on it, but no gradient is "
-        "computed for it: its .grad, read in line {read}, is None.",
-        "If it should learn, make it with requires_grad=True, and in a module as a Parameter: "
-        "`self.w = T.nn.Parameter(…)`.", share=0.5),
+        "computed for it: its .grad, read in line {read}, is None.", "If it should learn, make it with "
+        "requires_grad=True, and in a module as a Parameter: `self.w = T.nn.Parameter(…)`.", share=0.5),
     Rule("cut", _without_gradient),
     Rule("unused", _unused),
     Rule("cut", _no_second_order, NO_GRAPH + " The loss of a later pass uses them, and no weight learns from that.",

@@ -35,10 +35,9 @@ class Made:
 
 Cause = tuple[str, Callable[[Made], object], str, str]  # kind, pattern, words, fix; the first that fits is the cause
 FORWARD: list[Cause] = [
-    ("half-range", lambda m: m.half and m.name not in ROOTS | LOGARITHMS,
-        "`{op}` exceeds 65504, the largest number of float16.{sizes}",
-        "Compute this in float32, or scale it down first. Use float() here, and half precision where numbers stay "
-        "small."),
+    ("half-range", lambda m: m.half and m.name not in ROOTS | LOGARITHMS, "`{op}` exceeds 65504, the largest number of "
+        "float16.{sizes}", "Compute this in float32, or scale it down first. Use float() here, and half precision "
+        "where numbers stay small."),
     ("zero-by-zero", lambda m: m.name in SOFTMAXES and m.low == -math.inf,
         "a row of the input of `{op}` is minus infinity everywhere: no probability is left to distribute, and the row "
         "is nan.", "Leave at least one place of each row unmasked, or set such rows to 0 before you use them."),
@@ -170,9 +169,8 @@ UNSEEN = telling("The gradient of {names} is not finite after {at}.", "Look at t
         kind="not-finite")  # fmt: skip
 RULES = [
     Rule("not-finite-input", _broken, "{name}, made in {at}, contains numbers that are not finite before anything is "
-        "computed with it. They reach the loss of line {back}.",
-        "Look for missing numbers in the data. Fill them with nan_to_num(), or drop the rows.",
-        certain=True, share=1.0),
+        "computed with it. They reach the loss of line {back}.", "Look for missing numbers in the data. Fill them with "
+        "nan_to_num(), or drop the rows.", certain=True, share=1.0),
 ]  # fmt: skip
 
 

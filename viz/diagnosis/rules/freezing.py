@@ -33,12 +33,10 @@ def _steps_since(seen: Observation, leaf: Leaf) -> int:
 
 
 NEW = telling("{at}, switches requires_grad off for {names} too, which nothing has trained yet: it stays as it was "
-        "made, beside what was trained before.",
-    "Leave out what is new: freeze first and replace the layer afterwards, or freeze by a test that spares it.",
-        share=0.5)  # fmt: skip
+        "made, beside what was trained before.", "Leave out what is new: freeze first and replace the layer "
+        "afterwards, or freeze by a test that spares it.", share=0.5)  # fmt: skip
 RULES = [
-    Rule("requires-grad-off", _frozen,
-        "{at}, switches requires_grad off for {names}, and {count} more steps of its optimizer found no gradient.",
-        "Switch it on again where this part is to learn, or freeze by a test that leaves it out: print the names that "
-        "stay trainable.", share=0.5),
+    Rule("requires-grad-off", _frozen, "{at}, switches requires_grad off for {names}, and {count} more steps of its "
+        "optimizer found no gradient.", "Switch it on again where this part is to learn, or freeze by a test that "
+        "leaves it out: print the names that stay trainable.", share=0.5),
 ]  # fmt: skip

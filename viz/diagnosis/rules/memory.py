@@ -229,18 +229,16 @@ def sharing(seen: Observation, nr: int) -> list[Seen]:
 
 STATE = telling("{at}, carries {called} over from before the last backward pass, with its whole history: the graph of "
         "each step is attached to that of the step before.",
-    "Cut the history between the steps: `{state} = {state}.detach()`, or each part of a tuple. retain_graph=True would "
-        "only make it longer.",
-    kind="state-not-detached", share=1.0)  # fmt: skip
+        "Cut the history between the steps: `{state} = {state}.detach()`, or each part of a tuple. retain_graph=True "
+        "would only make it longer.", kind="state-not-detached", share=1.0)  # fmt: skip
 SUMMED = telling("{at}, adds up {count} numbers with their history, and no backward() goes back through it: the graph "
         "of each is kept.", "Add plain numbers, with item(), and evaluate under no_grad.", share=0.3)  # fmt: skip
 KEPT = {"words": "{name} holds {count} tensors of several steps, each with its graph: no step's graph is freed."}
 IN_VAIN = telling("{at}, keeps the graph and all that is saved in it; no later pass went through it ({count}).",
     "Remove retain_graph.", kind="retain-graph", explains=False, share=0.5)  # fmt: skip
 TWICE = telling("{at}, goes back through the graph that line {first} already went through: the first pass freed what "
-        "the nodes had saved.",
-    "Compute the loss again before the second backward(). Use retain_graph=True in the first only if both passes need "
-        "the same numbers.")  # fmt: skip
+        "the nodes had saved.", "Compute the loss again before the second backward(). Use retain_graph=True in the "
+        "first only if both passes need the same numbers.")  # fmt: skip
 TOGETHER = telling("{at}, and line {back}, both go back through {what}: the first freed what its nodes had saved, and "
         "the second needs it.",
     "Add the losses up and go back once through the sum, or use retain_graph=True in the first.")  # fmt: skip
@@ -260,7 +258,6 @@ RULES = [
         "found its saved tensors freed.",
         "Compute it again in each step, or detach() it if it should not learn.", certain=True, explains=True),
     Rule("in-place", _written, "{at}, writes over {what} (`{how}`), which an earlier op had saved for backward(): line "
-        "{back} refused to compute with the wrong numbers.",
-        "Compute a new value instead of writing into this one. Or write after backward().",
-        certain=True, explains=True),
+        "{back} refused to compute with the wrong numbers.", "Compute a new value instead of writing into this one. Or "
+        "write after backward().", certain=True, explains=True),
 ]  # fmt: skip

@@ -75,13 +75,11 @@ def _nobody_steps(seen: Observation) -> Iterator[Match]:
 
 
 UNREGISTERED = telling("{at}, keeps modules in a plain list or dict of {owner}, which parameters() does not look into. "
-        "{names} got gradients, but no optimizer holds them: they never change.",
-    "Keep them in nn.ModuleList: `self.{attribute} = T.nn.ModuleList([…])`.", kind="unregistered",
-        certain=True, share=1.0)  # fmt: skip
+        "{names} got gradients, but no optimizer holds them: they never change.", "Keep them in nn.ModuleList: "
+        "`self.{attribute} = T.nn.ModuleList([…])`.", kind="unregistered", certain=True, share=1.0)  # fmt: skip
 STALE = telling("{at}, creates new parameters after the optimizer was made in line {made}. The optimizer still holds "
-        "the old ones, which no op uses any more. {names} {get} gradients but never change.",
-    "Make the optimizer after that, or make it anew there.", kind="stale-optimizer",
-        certain=True, share=1.0)  # fmt: skip
+        "the old ones, which no op uses any more. {names} {get} gradients but never change.", "Make the optimizer "
+        "after that, or make it anew there.", kind="stale-optimizer", certain=True, share=1.0)  # fmt: skip
 EACH_PASS = telling("{at}, made a new parameter for each of {count} passes: none of them is held by an optimizer, and "
         "what a gradient says of one is lost with it.",
     "Make it once, in __init__, and use it in forward: `self.w = T.nn.Parameter(…)`.")  # fmt: skip

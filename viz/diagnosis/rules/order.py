@@ -124,9 +124,8 @@ TO_ZERO = telling("{at}, makes every gradient 0, each of {count} times: the larg
 NO_PASS = telling("{count} steps were taken, in {step}, but no backward pass ran: no step found a gradient.{how}",
     "Call backward() before each step: `loss.backward()`.", kind="never-backward")  # fmt: skip
 HANDED_OUT = telling("{at}, returns the gradients of {names} and leaves .grad as it is, where the step in {step}, "
-        "looks: none of {count} steps found one.",
-    "Call backward() instead, or put each into its place before the step: `p.grad = g`.",
-        kind="never-backward")  # fmt: skip
+        "looks: none of {count} steps found one.", "Call backward() instead, or put each into its place before the "
+        "step: `p.grad = g`.", kind="never-backward")  # fmt: skip
 NO_STEP = telling("{count} backward passes ran, and the {held} of line {made} never took a step.{how}",
     "Call step() of the optimizer after backward().", kind="never-steps", certain=False)  # fmt: skip
 TOO_EARLY = telling("{at}, steps before the backward() of the same iteration: none of {count} steps found a gradient.",
@@ -140,9 +139,8 @@ RULES = [
         "Zero the gradients before backward(), or after step().", certain=True, share=1.0),
     Rule("never-backward", _never, certain=True),
     Rule("zero-before-step", _thrown, "{at}, resets gradients that no step has used: of {count} passes of line {back}, "
-        "the gradients of {thrown} were thrown away.",
-        "If gradients should add up over several batches, reset them only after the step, and take a last step for "
-        "what is left of them."),
+        "the gradients of {thrown} were thrown away.", "If gradients should add up over several batches, reset them "
+        "only after the step, and take a last step for what is left of them."),
     Rule("not-kept", _clips,
         "{at}, clips nothing, {count} times: no gradient was there, or no step used what it had clipped.",
         "Clip between backward() and step(), and give it the parameters anew each time: a generator can be gone "

@@ -40,10 +40,9 @@ FROZEN = telling("{at}, switches requires_grad off for {names}, which had learnt
         kind="requires-grad-off")  # fmt: skip
 REFUSALS: tuple[tuple[str, str, str, str, Callable[[Observation, int], Match]], ...] = (
     # the message, the kind, the words, what to do, and how the line to change is found
-    ("grad can be implicitly created only for scalar outputs", "not-scalar",
-        "{at}: backward() is called on several numbers. A gradient belongs to one number.",
-        "Make one number of them first, by mean() or sum(). Or give backward() one weight for each number.",
-        lambda seen, line: Match(line)),
+    ("grad can be implicitly created only for scalar outputs", "not-scalar", "{at}: backward() is called on several "
+        "numbers. A gradient belongs to one number.", "Make one number of them first, by mean() or sum(). Or give "
+        "backward() one weight for each number.", lambda seen, line: Match(line)),
     ("got an empty parameter list", "unregistered",
         "{at}: parameters() does not look into a plain list or dict, and the optimizer of line {made} got nothing.",
         "Keep the layers as attributes of the model, and several in nn.ModuleList.", _nothing_held),

@@ -119,8 +119,7 @@ RULES = [
     Rule("wrong-backward", _checked, "The backward of {names} {what} what its own forward does: {text}.{more}",
         "Check it against measured slopes while you write it, with gradcheck() in float64."),
     Rule("wrong-backward", _second_order, "The gradient that {names} returns is right, but its own derivative is not: "
-        "to a backward that is differentiated again, what forward made and kept is a constant.",
-        "Compute it anew in backward from the inputs, which `ctx.save_for_backward` keeps; `T.autograd.gradgradcheck` "
-        "tells.", share=0.5),
+        "to a backward that is differentiated again, what forward made and kept is a constant.", "Compute it anew in "
+        "backward from the inputs, which `ctx.save_for_backward` keeps; `T.autograd.gradgradcheck` tells.", share=0.5),
     Rule("used-twice", _shared, share=0.6),
 ]  # fmt: skip

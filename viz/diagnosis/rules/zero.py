@@ -35,10 +35,9 @@ class Shut:
 
 Cause = tuple[str, Callable[[Shut], object], str, str]  # kind, pattern, words, fix; the first that fits is the cause
 CAUSES: list[Cause] = [
-    ("zero", lambda shut: shut.name == "normal",
-        "`{op}` draws numbers, and no slope leads from these to the mean and the deviation that they were drawn with.",
-        "Draw noise alone, and let it go through them, as rsample() of a distribution does: "
-        "`mean + std * T.randn_like(std)`."),
+    ("zero", lambda shut: shut.name == "normal", "`{op}` draws numbers, and no slope leads from these to the mean and "
+        "the deviation that they were drawn with.", "Draw noise alone, and let it go through them, as rsample() of a "
+        "distribution does: `mean + std * T.randn_like(std)`."),
     ("flat", lambda shut: shut.name in ops.FLAT, "`{op}` is flat: its slope is 0 everywhere, so no gradient passes.",
         "Use a smooth replacement (tanh, sigmoid), or a straight-through estimator: `x + (x.round() - x).detach()`."),
     ("saturated", lambda shut: shut.one_class, "`{op}` over a dimension of length 1 is constant, so its slope is 0.",
@@ -210,7 +209,4 @@ UNDIVIDED = ("{at}: the scores that `softmax` in {here}, weighs reach {peak} in 
         "{width} products, and hardly anything divides them. A softmax of such scores chooses one place, and the "
         "others learn little. Divided by the root of {width} they reach {less}.",
     "Divide the products by the root of how many each adds up: `q @ k.transpose(-2, -1) / math.sqrt(d)`.")  # fmt: skip
-RULES = [
-    Rule("zero", _blocked),
-    Rule("saturated", _undivided, *UNDIVIDED, share=0.3),
-]  # fmt: skip
+RULES = [Rule("zero", _blocked), Rule("saturated", _undivided, *UNDIVIDED, share=0.3)]

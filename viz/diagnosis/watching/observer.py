@@ -1,7 +1,7 @@
 """Watches a running program: every op, pass, step and mode of either engine, as light summaries.
 
-A function mode sees ops, hooks on nodes and leaves see gradients, and methods of base classes see modules and
-optimizers; these are put back afterwards. Nothing is copied: of a tensor its shape and its largest magnitude are kept.
+A function mode sees ops, hooks on nodes and leaves see gradients, and replaced methods of base classes, put back
+afterwards, see modules and optimizers. Nothing is copied: of a tensor its shape and its largest magnitude are kept.
 """
 
 from __future__ import annotations
