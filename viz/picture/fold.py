@@ -139,7 +139,7 @@ def _number(part: Graph, made: Folding, block: int, count: int) -> None:
 
 
 def _modules(graph: Graph, ops: list[Op], limit: int, one_level: bool = False) -> Folding | None:
-    """A fold for each module, as deep as fits or (`one_level`) as gives several; None without paths, or if too many."""
+    """A fold for each module, as deep as fits, or until there are two (`one_level`); None if no paths or too many."""
     places = places_of(graph, ops)
     if places is None:
         return None

@@ -359,7 +359,7 @@ def _nameless(graph: Graph, folding: Folding, used: set[str | None]) -> dict[str
 
 
 def inner(graph: Graph) -> set[str]:
-    """What is told in words: the inside of a custom Function, unrecorded backward work, unused stepped parameters."""
+    """What is not drawn: the inside of a custom Function, unrecorded backward work, unused parameters after a step."""
     ops = {key for key, op in graph.ops.items() if not op.recorded and (op.scope or op.during == "backward")}
     used: set[str | None] = {key for op in graph.ops.values() if op.key not in ops for key in op.inputs}
     moved = {key for op in graph.ops.values() if op.whole for key in op.outputs if key not in used}

@@ -43,7 +43,7 @@ def _pairs(seen: Observation, op: Ran) -> bool:
 
 
 def _outgrown(a: Seen, b: Seen) -> tuple[int, ...] | None:
-    """The shape that two tensors of several numbers broadcast to, if larger than both: (N, 1) and (N,) to (N, N)."""
+    """The shape that two tensors of several numbers broadcast to, if larger than one: (N, 1) and (N,) to (N, N)."""
     try:
         whole = np.broadcast_shapes(a.shape, b.shape)
     except ValueError:
