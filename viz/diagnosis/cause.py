@@ -1,4 +1,4 @@
-"""The path of a finding, from a parameter to the loss: a still picture and a scene that mark where the gradient ends."""
+"""The path of a finding, from parameter to loss: a still picture and a scene that mark where the gradient ends."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ MOST = 3  # ops of a path that are shown; those between are counted
 VIEW = "values"
 WIDE = 700  # pixels: a wider picture gets a narrower one beside it
 PASSES_ON = {  # by group of trouble: what an op sends back where it goes wrong
-    2: (0.0, " and passes on only zeros"), 3: (math.nan, "; the gradient that it passes on, or its result, is not finite"),
-}  # fmt: skip
+    2: (0.0, " and passes on only zeros"),
+    3: (math.nan, "; the gradient that it passes on, or its result, is not finite"),
+}
 
 
 @dataclass
@@ -95,7 +96,6 @@ def _hop(seen: Observation, graph: Graph, given: Value, before: Seen, after: See
 
 
 def _value(seen: Observation, graph: Graph, value: Seen) -> Value:
-    """Add a value."""
     key = f"v{len(graph.values)}"
     leaf = seen.leaves[value.leaf] if value.leaf is not None else None
     name = (leaf.name if leaf is not None else "") or value.name

@@ -60,27 +60,25 @@ def diagnose(
     inputs: dict[str, Any] | None = None,
     limit: float = LIMIT,
 ) -> Report:
-    """Say why a gradient is None, zero or nan, or why a model does not learn: each cause with its line and what was seen.
+    """Say why a gradient is None, zero or nan, or why a model does not learn: each cause, its line and what was seen.
 
     Nothing changes: weights, gradients, optimizers, modes, hooks and random numbers are restored afterwards.
 
     Args:
-        program_or_step: source text; a function that takes the engine's module first; or a training step without arguments,
-            which runs `steps` times.
+        program_or_step: source text; a function that takes the engine's module first; or a step without arguments.
         model: the module that is trained, if the program's names do not show it.
         optimizer: its optimizer, likewise.
         steps: how often a training step runs; a program runs once.
         engine: `"torch"` or `"tinygrad_edu"` for source text; None: taken from its imports, the model or the optimizer.
         inputs: further names for source text.
-        limit: seconds for all of it. A program is stopped after three quarters of them, and the report covers what was seen until
-            then; the rest is for judging that, and for trying each change: see `viz.diagnosis.trial`.
+        limit: seconds for all of it. A program is stopped after three quarters of them; the report covers what was seen
+            by then. The rest is for judging that and trying each change: see `viz.diagnosis.trial`.
 
-    A program that raises is diagnosed up to that point; `report.error` has the error. docs/diagnosis.md says what each
-    `kind` means.
+    A program that raises is diagnosed up to it; `report.error` has the error. docs/diagnosis.md explains each `kind`.
 
     Raises:
         TypeError: the argument is not a program.
-        ValueError: a number of steps below 1, a limit that is not positive, an empty program, or a file's name for its text.
+        ValueError: less than 1 step, a limit that is not positive, an empty program, or a file's name for its text.
 
     >>> import viz
     >>> report = viz.diagnose("w = T.tensor(2.0, requires_grad=True)\\nloss = (w.detach() - 1) ** 2\\nloss.backward()")
@@ -107,7 +105,7 @@ def diagnose(
 def engine_of(
     program: Any, model: Any = None, optimizer: Any = None, wanted: str | None = None, inputs: Mapping[str, Any] = {}
 ) -> Engine:
-    """The engine that a program runs on: the one that is wanted, that of the model, or the one that the program uses."""
+    """The engine that a program runs on: the one wanted, that of the model, or the one that the program uses."""
     if wanted is not None:
         return engines.load(wanted)
     for thing in (model, *(p for group in getattr(optimizer, "param_groups", ()) for p in group["params"][:1])):
@@ -173,13 +171,13 @@ class Run:
             return self.conclude(seen)
 
     def trials(self) -> Place:
-        """A place in which `conclude` tries changes, from the state that the program begins with; to be left after it."""
+        """Where `conclude` tries changes, from the state that the program begins with; to be left afterwards."""
         early = self.source.function is not None or self.namespace is not None
         self._place = Place(self.engine, self._again, early)
         return self._place
 
     def observe(self, things: list[Any] | None = None, most: int | None = None) -> Observation:
-        """Run the program under observation; what it raises is in `raised`. It is stopped after `most` backward passes."""
+        """Run the program under observation, for at most `most` backward passes; what it raises is in `raised`."""
         observer = Observer(self.engine, self.places, most)
         namespace = self._space()
         began, running = time.monotonic(), RUNNING * self.limit
@@ -193,8 +191,9 @@ class Run:
             except TimeUp:
                 self.timed_out = True
                 self.raised = TimeoutError(
-                    f"the program had not ended after {running:.3g} seconds, so it was stopped: of {self.limit:g} seconds the rest "
-                    "is for judging what was seen until then. Let it run fewer steps, or give it more time: limit=…"
+                    f"the program had not ended after {running:.3g} seconds, so it was stopped: of {self.limit:g} "
+                    "seconds the rest is for judging what was seen until then. Let it run fewer steps, or give it more "
+                    "time: limit=…"
                 )
             except (Exception, SystemExit, KeyboardInterrupt, Enough, Outside) as error:
                 if isinstance(error, KeyboardInterrupt):

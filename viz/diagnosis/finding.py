@@ -94,8 +94,10 @@ def listed(names: list[str], most: int = 4) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown) or "nothing"
 
 
-def by_module(things: list[Named], name: Callable[[Named], str], most: int, least: int = 1) -> dict[str, list[Named]] | None:  # fmt: skip
-    """Things joined by the deepest modules of their names that leave `least` to `most` of them; None where no depth does."""
+def by_module(
+    things: list[Named], name: Callable[[Named], str], most: int, least: int = 1
+) -> dict[str, list[Named]] | None:
+    """Things grouped by the deepest modules of their names that give `least` to `most` groups; None if none do."""
     for depth in range(max(name(one).count(".") for one in things), 0, -1):
         groups: dict[str, list[Named]] = {}
         for one in things:

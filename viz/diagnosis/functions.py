@@ -25,7 +25,7 @@ FAR = 1e-2  # of the gradient: a larger difference means that backward disagrees
 
 
 class _Measured(NamedTuple):
-    """The inputs of a call, copied, with the places of those that learn, its outputs, its gradients, and slopes told and measured by place."""
+    """Copied inputs of a call, places of those that learn, outputs, gradients; slopes by place, told and measured."""
 
     given: list[Any]
     learns: list[int]
@@ -37,8 +37,8 @@ class _Measured(NamedTuple):
 def check_function(engine: Engine, kind: Any, args: Any, places: Places, call: int | None) -> FunctionCheck | None:
     """Run the Function again in float64 on copies of its inputs, and compare. Returns None if that is impossible.
 
-    It runs in a fork: what else it does, such as to count its calls, does not happen. A trial is one already. Where there can be
-    none, its numbers and its output alone are as before.
+    It runs in a fork, so its side effects, such as counting its calls, do not happen. A trial is one already. Where no
+    fork is possible, only its numbers and its output are as before.
     """
     check = functools.partial(_check, engine, kind, args, places, call)
     if not possible(engine):
@@ -74,7 +74,8 @@ def _check(engine: Engine, kind: Any, args: Any, places: Places, call: int | Non
     ]
     made = places.where_returns(kind.__name__, "backward") if given_to else None
     line = made or places.where_returned(kind.__name__, argument, len(ratios) > 1) or call
-    text = f"for its input {argument + 1}, its backward gives {told[worst]:.6g}, and the measured slope is {measured[worst]:.6g}"
+    text = f"for its input {argument + 1}, its backward gives {told[worst]:.6g}, and the measured slope is " \
+        f"{measured[worst]:.6g}"  # fmt: skip
     text += f", which it gives for its input {given_to[0] + 1}" if given_to else ""
     missing = grads[learns.index(argument)] is None
     # What the forward does not depend on may be handed on alone, as the parameters of an ODE's own function.
@@ -111,7 +112,7 @@ def _measured(engine: Engine, apply: Callable[..., Any], args: Any) -> _Measured
 
 
 def _second_is_wrong(engine: Engine, apply: Callable[..., Any], given: list[Any], learns: list[int]) -> bool:
-    """Whether a backward cannot be differentiated again, as one over what its forward made and kept; False where that cannot be told."""
+    """Whether a backward cannot be differentiated again, as it uses what forward made and kept; False if unknown."""
     if sum(item.numel() for item in given if engine.is_tensor(item)) > MOST_TWICE:
         return False
     T = engine.module
@@ -129,7 +130,6 @@ def _second_is_wrong(engine: Engine, apply: Callable[..., Any], given: list[Any]
 
 
 def _weighted(outputs: list[Any], weights: Any) -> Any:
-    """The weighted sum of outputs, as one number."""
     return sum((t.double() * w).sum() for t, w in zip(outputs, weights, strict=False))
 
 
@@ -153,8 +153,10 @@ def _run(engine: Engine, apply: Callable[..., Any], given: Any) -> list[Any]:
     return [t for t in (result if isinstance(result, tuple) else (result,)) if engine.is_tensor(t)]
 
 
-def _slopes(engine: Engine, apply: Callable[..., Any], given: list[Any], argument: int, told: np.ndarray, weights: list[Any]) -> np.ndarray:  # fmt: skip
-    """A few numbers of an input, moved a little: their slopes, told and measured. Skips those at a corner, such as relu's at 0."""
+def _slopes(
+    engine: Engine, apply: Callable[..., Any], given: list[Any], argument: int, told: np.ndarray, weights: list[Any]
+) -> np.ndarray:
+    """Slopes, told and measured, of a few numbers of an input, moved a little; not at a corner, such as relu's at 0."""
     numbers = given[argument].detach().reshape(-1)
     found: list[tuple[float, float]] = []
 

@@ -1,4 +1,4 @@
-"""The kinds of findings, each a cause by name. What each means, and which line it names, stands in docs/diagnosis.md."""
+"""The kinds of findings, each a cause by name. docs/diagnosis.md says what each means, and which line it names."""
 
 # The trouble that each shows as, see `GROUPS` in `finding`. A kind that others follow from comes before them.
 KINDS = {

@@ -319,7 +319,7 @@ class Observation:
         return None if value.op is None else self.ops[value.op]
 
     def inputs(self, value: Seen, past_leaves: bool = True) -> list[Seen]:
-        """The values that a value was made from; none of a leaf's, unless `past_leaves`, and not what it has no more than the shape of."""
+        """The values that a value was made from, not by shape alone; none for a leaf, unless `past_leaves`."""
         ends = value.op is None or (value.leaf is not None and value.requires_grad and not past_leaves)
         ends = ends or self.ops[value.op or 0].name.endswith("_like")
         return [] if ends else [self.values[nr] for nr in self.ops[value.op or 0].inputs]
@@ -328,7 +328,7 @@ class Observation:
         self, start: Iterable[int], follow: Callable[[Seen], bool] | None = None, past_leaves: bool = False,
         extra: dict[int, list[int]] | None = None,
     ) -> set[int]:  # fmt: skip
-        """The values that the values `start` were computed from, themselves included; it ends at leaves. `extra`: as in `route`."""
+        """The values `start` and all that they were computed from; it ends at leaves. `extra`: as in `route`."""
         found: set[int] = set()
         stack = [self.values[nr] for nr in start]
         while stack:
@@ -351,13 +351,13 @@ class Observation:
         return found
 
     def route(
-        self, root: int, goal: Callable[[Seen], bool], extra: dict[int, list[int]] | None = None, past_leaves: bool = False,
-        recorded: bool = False,
+        self, root: int, goal: Callable[[Seen], bool], extra: dict[int, list[int]] | None = None,
+        past_leaves: bool = False, recorded: bool = False,
     ) -> list[int]:  # fmt: skip
         """The shortest chain of values from `root` up to one that is a `goal`; empty where there is none.
 
-        `extra` are further links, from a value to what its numbers came from by way of Python; `past_leaves` goes on where an op
-        made a leaf out of other tensors; with `recorded` it leads only through what requires grad.
+        `extra` are further links, from a value to what its numbers came from by way of Python; `past_leaves` goes on
+        where an op made a leaf out of other tensors; with `recorded` it leads only through what requires grad.
         """
         before: dict[int, int | None] = {root: None}
         queue = [root]
@@ -375,13 +375,13 @@ class Observation:
         return []
 
     def trained(self) -> Iterator[Leaf]:
-        """The leaves that should learn: those that an optimizer holds or, without an optimizer, all that require grad."""
+        """The leaves that should learn: those that an optimizer holds or, without one, all that require grad."""
         held = [leaf for leaf in self.leaves if leaf.held]
         yield from held or (leaf for leaf in self.leaves if leaf.requires_grad)
 
     @once
     def trainings(self) -> list[tuple[int | None, list[Through]]]:
-        """The passes of each line, with the optimizer that steps after them; where there are several, only those that no other steers."""
+        """Passes by line, with the optimizer that steps after them; of several, only those that no other steers."""
         found: dict[tuple[int | None, int | None], list[Through]] = {}
         by_hand = all(each.kind == "grad" for each in self.passes)  # updates from what autograd.grad() gives
         for each in self.passes:
@@ -395,7 +395,7 @@ class Observation:
         return [(who, own) for who, own in every if len(every) == 1 or not self._steered(who, own)]
 
     def _steered(self, who: int | None, own: list[Through]) -> bool:
-        """Whether the loss of passes goes through what another optimizer changes meanwhile, as that of an adversary does."""
+        """Whether the loss of passes depends on what another optimizer changes meanwhile, such as an adversary."""
         made = [maker for nr in self.behind(own[-1]) if (maker := self.maker(self.values[nr])) is not None]
         taken = {self.values[nr].leaf for op in made for nr in op.inputs} - {None}
         others = {m.who for m in self.moments if m.kind == "step" and own[0].order < m.order < own[-1].order} - {who}
@@ -418,7 +418,7 @@ class Observation:
         return [leaf for nr in (part.nr, *self.inside(part.nr)) for leaf in self.parts[nr].parameters]
 
     def origin(self, leaf: Leaf) -> int | None:
-        """The line that makes a leaf: of a parameter of the program's own module the one that gives it its name there."""
+        """The line that makes a leaf; for a parameter of the program's own module, the line that names it there."""
         if leaf.holder is not None and not self.parts[leaf.holder].library:
             return self.places.where_given(f"self.{leaf.name.rpartition('.')[2]}") or leaf.line
         made = self.maker(self.values[leaf.values[0]]) if leaf.values and leaf.holder is None else None

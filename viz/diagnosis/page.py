@@ -21,11 +21,7 @@ Staged = Callable[[str, dict[str, Any]], str]
 
 
 def fragment(report: Report, staged: Staged, starter: str) -> str:
-    """The report as HTML for the output of a cell.
-
-    `staged` makes HTML of a still picture and of the scene that takes its place where a script runs; `starter` is that script,
-    which comes once.
-    """
+    """The report as HTML of a cell. `staged` joins a still picture and its scene; `starter`, once, is their script."""
     body = "".join(_finding(report, place, finding, staged) for place, finding in enumerate(report.findings, 1))
     error = f"<p>{escape(report.ended)}</p>" if report.ended else ""
     style = STYLE.read_text(encoding="utf-8")
@@ -71,13 +67,11 @@ def _finding(report: Report, place: int, finding: Finding, staged: Staged) -> st
 
 
 def _changed(line: str) -> str:
-    """A line of a fix in its colour."""
     tag = {"-": "del", "+": "ins"}.get(line[0])
     return f"<{tag}>{line}</{tag}>" if tag else f"<span>{line}</span>\n"
 
 
 def _code(report: Report, first: int, last: int, marked: set[int | None]) -> str:
-    """Lines of the program."""
     text = ""
     for number in range(max(1, first), min(len(report.source), last) + 1):
         line = f"{report.program.place(number)[1]:>4}  {escape(report.source[number - 1])}"
@@ -86,7 +80,6 @@ def _code(report: Report, first: int, last: int, marked: set[int | None]) -> str
 
 
 def _with_code(sentence: str) -> str:
-    """Text between backticks as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", sentence)
 
 

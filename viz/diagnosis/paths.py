@@ -31,8 +31,8 @@ def first_on_path(
 ) -> Step | None:  # fmt: skip
     """The first step that fits, on the shortest way from some values to a root.
 
-    `by_python`: also from a value to what its numbers came from by way of Python. A `recorded` way leads only through what requires
-    grad; any other goes on past leaves that were made out of other tensors.
+    `by_python`: also from a value to what its numbers came from by way of Python. A `recorded` way leads only through
+    what requires grad; any other goes on past leaves that were made out of other tensors.
     """
     if _behind(seen, root, by_python).isdisjoint(values):
         return None
@@ -82,8 +82,7 @@ def python_links(seen: Observation) -> dict[int, list[int]]:
 def without_graph(seen: Observation, roots: list[int], later: Through) -> Through | None:
     """The pass without create_graph whose gradients became a part of some values, before a later pass.
 
-    A gradient that goes into a layer with the data, as that of an attack does, is no part of a loss; nor is one that backward() left
-    for an update of what learns.
+    A gradient fed to a layer with the data, as in an attack, is no part of a loss; nor is one left for an update.
     """
     learning = {leaf.nr for leaf in seen.trained()}
 

@@ -63,7 +63,7 @@ class Places:
         return lines[line - 1].strip() if line is not None and 0 < line <= len(lines) else ""
 
     def stack(self, frame: FrameType | None) -> tuple[tuple[int, ...], tuple[str, int] | None]:
-        """The program's lines that run now, innermost first; and file and line of user code further in, where there is some."""
+        """The program's lines that run now, innermost first; and file and line of any user code further in."""
         lines: list[int] = []
         where: tuple[str, int] | None = None
         owns, number = self.source.owns, self.source.number
@@ -142,7 +142,7 @@ class Places:
 
     @once
     def switched_off(self, stack: tuple[int, ...]) -> int | None:
-        """The line that switched gradients off around the running lines: a `with`, a decorator, or a call before them."""
+        """The line that switched gradients off for the running lines: a `with`, a decorator, or a call before them."""
         for line in stack:
             for node in reversed(self.find(ast.With, ast.FunctionDef, at=line)):
                 heads = [one.context_expr for one in node.items] if isinstance(node, ast.With) else node.decorator_list
@@ -182,7 +182,7 @@ class Places:
         return set().union(*(given for first, last, given, _ in self._statements if first <= (line or 0) <= last))
 
     def given_again(self, line: int, loop: tuple[int, int]) -> int:
-        """The last line of a loop that makes something new of what a line gives, under the same name; else the line itself."""
+        """The last line of a loop that rebinds a name that a line gives, from its old value; else the line itself."""
         given = self._given_at(line)
         inside = (one for one in self._statements if line < one[0] <= loop[1])
         return max((first for first, _, new, read in inside if new & read & given), default=line)
@@ -202,14 +202,14 @@ class Places:
         return self.first(ast.Name, ast.Attribute, ast.Call, fits=gives)
 
     def where_aliased(self, lines: Iterable[int]) -> int | None:
-        """The line that gives one thing a second name, `self.target = self.online`, of the names that some lines, and the loops around them, read."""
+        """The line that gives a thing a second name (`self.target = self.online`), which lines or their loops read."""
         plain = self.find(ast.Assign, fits=lambda node: isinstance(_element(node.value), (ast.Name, ast.Attribute)))
         places = [place for line in lines for place in (*(first for first, _ in self.loops(line)), line)]
         read = (names for place in places for first, _, _, names in self._statements if first == place)
         return next((node.lineno for names in read for node in plain if _last(node.targets[0]) in names), None)
 
     def where_put(self, line: int | None) -> int | None:
-        """Of a line that makes something under a plain name: the line after it that puts it into an attribute or a place."""
+        """The line that puts what an earlier line made under a plain name into an attribute or a place."""
         given = (one for node in self.find(ast.Assign, at=line or 0) for one in _each(node.targets[0]))
         made = {one.id for one in given if isinstance(one, ast.Name)}
         _, last = self.function_around(line or 0) or (0, len(self.text))
@@ -226,7 +226,7 @@ class Places:
         return self.first(ast.Assign, ast.Call, fits=puts)
 
     def where_grown(self, name: str, made: int | None) -> int | None:
-        """The line that adds to what a name stands for: `made` where that does both, else the first with `name.append(…)`, `name += …` …"""
+        """The line that adds to a name: `made` if it does both, else the first `name.append(…)`, `name += …` or so."""
         last = name.partition("[")[0].rpartition(".")[2]
         adding = lambda node: isinstance(node.func, ast.Attribute) and node.func.attr in ADDING  # noqa: E731
         calls = self.find(ast.Call, fits=adding)
@@ -274,9 +274,9 @@ class Places:
         return max((node.lineno for node in self.find(ast.Return) if first <= node.lineno <= last), default=None)
 
     def where_returned(self, kind: str, place: int, in_part: bool) -> int | None:
-        """The line that makes what a class's backward returns in one place: the one that gives its name, or the `return`.
+        """The line that makes what a class's backward returns in one place: the one that names it, or the `return`.
 
-        What is right `in_part` may be a product of names: then it is the line that computes the one of them that backward makes itself.
+        What is right `in_part` may be a product of names: then the line that computes the factor that backward makes.
         """
         line, method = self.where_returns(kind, "backward"), self.defined(kind, "backward")
         for node in self.find(ast.Return, at=line or 0):
@@ -292,7 +292,6 @@ class Places:
 
 
 def _last(node: ast.AST) -> str:
-    """The last of some names joined by dots."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 

@@ -28,7 +28,7 @@ NO_GPU = re.compile(
 class Report:
     """The findings of one run, the most likely cause first.
 
-    In Jupyter it shows itself, and `save(path)` writes it as one page (`.html`) or as `.json`: both are bound by `viz/show.py`.
+    It shows itself in Jupyter, and `save(path)` writes it as a page (`.html`) or as `.json`: `viz/show.py` binds both.
 
     Attributes:
         findings: what was found.
@@ -75,7 +75,7 @@ class Report:
     def to_json(self) -> str:
         """The report as JSON text."""
         findings = [finding.as_data(self.source) for finding in self.findings]
-        data = {  # the source is the script, and after it each file that it imports: `file` and `file_line` say where that stands
+        data = {  # the source: the script, then each file that it imports; `file` and `file_line` locate a line
             "schema": SCHEMA, "engine": self.engine, "source": self.source, "looked_at": self.looked_at,
             "groups": list(GROUPS.values()), "findings": findings, "error": self.error, "stdout": self.stdout,
         }  # fmt: skip
@@ -111,7 +111,7 @@ class Report:
         return "\n".join(lines)
 
     def told_of(self, finding: Finding) -> Iterator[tuple[str, str]]:
-        """What is said below the line of a finding: each part with its kind, which is `fix`, `change`, `soft` or none."""
+        """The text below the line of a finding: each part with its kind, which is `fix`, `change`, `soft` or none."""
         code, message = self.observation.places.code(finding.line), finding.message
         if code:  # it stands above
             message = re.sub(rf"^(Line {finding.line}), `{re.escape(code)}`,?", r"\1", message)
@@ -136,7 +136,8 @@ class Report:
         if not any(one.explains_error for one in self.findings):
             told = f"{told} {explain(self.error['type'], self.error['message'])}".rstrip()
         if NO_GPU.search(told) and self.engine == "torch":
-            told += '. This machine has no GPU that PyTorch can use: run the program with device="cpu", or take `.cuda()` out.'
+            told += '. This machine has no GPU that PyTorch can use: run the program with device="cpu", or take ' \
+                "`.cuda()` out."  # fmt: skip
         return told
 
     def told(self, text: str) -> str:
@@ -153,14 +154,16 @@ class Report:
         """The number of findings, in one sentence."""
         seen = self.observation
         if not self.findings and not (seen.passes or seen.steps):
-            ran = "no backward pass and no optimizer step ran. Give the whole training step, from the forward pass to backward()."
+            ran = "no backward pass and no optimizer step ran. Give the whole training step, from the forward pass " \
+                "to backward()."  # fmt: skip
             if seen.left_thread:
                 ran = f"the program started a thread, which viz does not follow. {HERE}"
             ended = "the program ended with an error before any backward pass."
             return f"Nothing could be judged: {ran if self.error is None else ended}"
         if not self.findings:
             ended = " up to its error" if self.error is not None else ""
-            unknown = "whether the targets belong to the inputs, whether the loss measures what you want, or whether the data are scaled"
+            unknown = "whether the targets belong to the inputs, whether the loss measures what you want, or whether " \
+                "the data are scaled"  # fmt: skip
             return f"Nothing was found{ended}. That cannot tell {unknown} as they should be."
         if len(self.findings) == 1:
             return f"1 finding, {self.findings[0].sure}."

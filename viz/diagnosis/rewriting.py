@@ -1,4 +1,4 @@
-"""Writes the fix of a finding as changed lines. A change need not be careful: what does not cure is not shown, see `trial`."""
+"""Writes the fix of a finding as changed lines. A change may be wrong: `trial` hides what does not cure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ _GRAD_ON = [
 ]
 PATTERNS: dict[str, list[tuple[str, str]]] = {
     "detach": [(r"\.detach\(\)", "")], "data": [(r"\.data\b", "")], "item": [(r"(\.detach\(\)|\.data)?\.item\(\)", "")],
-    "no-grad": [*_GRAD_ON, (r"\.sample\(", ".rsample(")], "inference-mode": _GRAD_ON, "exploding": _OWN_SIZE, "vanishing": _OWN_SIZE,
+    "no-grad": [*_GRAD_ON, (r"\.sample\(", ".rsample(")], "inference-mode": _GRAD_ON,
+    "exploding": _OWN_SIZE, "vanishing": _OWN_SIZE,
     "requires-grad-off": [(r"\bFalse\b", "True"), (r"^([\w.]+ = [\w.]+\(.*\))$", r"\1.requires_grad_()")],
     "double-softmax": [(r"\b(Softmax|Sigmoid|Softmin)\([^()]*\)", "Identity()")],
     "graph-grows": [(r"^(\w[\w.]* \+= \w+)$", r"\1.item()"), (r"^(\w+) = (.+)$", r"\1 = (\2).detach()")],
@@ -65,7 +66,8 @@ PATTERNS: dict[str, list[tuple[str, str]]] = {
     ],
     "cut": [
         ("use_reentrant=True", "use_reentrant=False"), ("create_graph=False", "create_graph=True"),
-        (r"\.backward\(\)", ".backward(create_graph=True)"), (r"\.backward\(", ".backward(create_graph=True, "), (r"(\bgrad\(.*)\)$", r"\1, create_graph=True)")],
+        (r"\.backward\(\)", ".backward(create_graph=True)"), (r"\.backward\(", ".backward(create_graph=True, "),
+        (r"(\bgrad\(.*)\)$", r"\1, create_graph=True)")],
 }  # fmt: skip
 Changes = list[Change] | None
 
@@ -109,7 +111,7 @@ class Code:
         return [node for node in own if node.lineno == node.end_lineno]
 
     def call(self, *names: str) -> tuple[ast.Call, ast.expr] | None:
-        """The only call of one of these names in the line, and its object: its first argument, or the part before the `.`."""
+        """The only call of one of these names in the line, and its object: first argument, or the part before `.`."""
         found = self.parts(ast.Call, lambda node: ast.unparse(node.func).rpartition(".")[2] in names)
         if len(found) != 1:
             return None
@@ -148,7 +150,7 @@ class Code:
 
 
 def written(seen: Observation, finding: Finding) -> list[Change]:
-    """The lines to change, so that the program runs and the finding goes away; none where they cannot be written down."""
+    """The lines to change so that the program runs and the finding goes away; none if they cannot be written."""
     way = WAYS.get(finding.kind)
     try:
         code = Code(seen, finding)
@@ -179,7 +181,6 @@ def _by_pattern(code: Code) -> Changes:
 
 
 def _given(statement: ast.stmt | None) -> str:
-    """The one name that a statement gives."""
     return ast.unparse(statement.targets[0]) if isinstance(statement, ast.Assign) else ""
 
 
@@ -210,7 +211,6 @@ def _copied(code: Code) -> Changes:
 
 
 def _no_squash(code: Code) -> Changes:
-    """The scores alone."""
     found = code.call("softmax", "sigmoid", "softmin")
     return code.put(found[0], code.text(found[1])) if found is not None else None
 
@@ -276,7 +276,6 @@ def _as_numbers(code: Code) -> Changes:
 
 
 def _made_after(code: Code) -> Changes:
-    """The optimizer made after the replacement."""
     made, name = code.other, _given(code.other)
     if code.here is None or made is None or not name or made.lineno > code.line or not code.beside(made, code.here):
         return None
@@ -394,5 +393,6 @@ WAYS: dict[str, Callable[[Code], Changes]] = {
     "state-not-detached": _detached_between, "graph-grows": _as_numbers, "second-backward": _once_each,
     "stale-optimizer": _made_after, "not-in-optimizer": _held_too, "eval-mode": _training_again,
     "zero-before-step": _moved, "step-before-backward": _moved, "data-write": _moved,
-    "used-twice": _own_layer, "wrong-dim": _dimension, "requires-grad-off": _requiring, "no-zero-grad": _emptied, "never-steps": _stepping,
+    "used-twice": _own_layer, "wrong-dim": _dimension, "requires-grad-off": _requiring, "no-zero-grad": _emptied,
+    "never-steps": _stepping,
 }  # fmt: skip

@@ -1,9 +1,9 @@
-"""Tries a proposed change before it is shown: the changed program runs again, and the finding's own claim is asked once more.
+"""Tries a proposed change before it is shown: the changed program runs again, and the finding's claim is checked again.
 
-It runs in a fork of this process, from the same state and the same random numbers, under the same observer, for as many backward
-passes as the first run needed, and it ends with the time that it was given. What it would do outside does not happen: the fork has
-none of our open files and connections, and when it opens a file for writing, a connection or a process, the trial ends there. On
-Linux the kernel refuses these as well (Landlock), for code that is not Python's.
+It runs in a fork of this process, from the same state and the same random numbers, under the same observer, for as many
+backward passes as the first run needed, and ends when its time is up. What it would do outside does not happen: the
+fork has none of our open files and connections, and the trial ends when it opens a file for writing, a connection or a
+process. On Linux the kernel refuses these as well (Landlock), for code that is not Python's.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def possible(engine: Any) -> str:
 class Place:
     """Where changed programs run again: a fork of this process, in which `again` answers a question within its seconds.
 
-    `early`: fork now, before the first run, for a program that changes what was there before it. Otherwise at each question,
-    which costs nothing where there is none, and finds the imported libraries ready.
+    `early`: fork now, before the first run, for a program that changes what was there before it. Otherwise at each
+    question, which costs nothing where there is none, and finds the imported libraries ready.
     """
 
     def __init__(self, engine: Any, again: Callable[[Question], Trial], early: bool) -> None:
@@ -78,7 +78,6 @@ class Place:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """End the fork."""
         if self._waiting is not None:
             self._waiting.end()
             self._waiting = None

@@ -1,4 +1,4 @@
-"""Chooses how a network is drawn in a space: what is folded, how each box is laid out, and which boxes are open at first.
+"""Chooses how a network is drawn in a space: what is folded, how boxes are laid out, and which are open at first.
 
 One rule holds for everything that is shown: a network is whole in its space with letters of ten pixels, or it is folded
 until it is. Among the drawings that fit, the first is taken in which no closed box hides most of the parameters.
@@ -45,7 +45,7 @@ Manner = tuple[float, float, int, float | None, bool]  # as `_Trial` takes it
 
 
 class Arranged(NamedTuple):
-    """How a network is drawn: how much is folded, how wide its texts are, the layouts, which each box has, the open ones."""
+    """How a network is drawn: its folding, the width of its texts, the layouts, which each box has, the open ones."""
 
     folding: int
     form: object  # that of the folded boxes
@@ -57,7 +57,7 @@ class Arranged(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """How well a network can be seen at first, better ones last: whole and readable, then what it hides, then how much is open."""
+    """How well a network can be seen at first, better ones last: whether it fits, what it hides, how much is open."""
 
     fits: bool
     tells: bool  # no closed box hides most of the parameters; of what does not fit, whether it is only too high
@@ -73,7 +73,7 @@ class Arranger:
         boxes: makes the boxes for a folding.
         rooms: the stages that it may be shown on.
         depth: how many levels are open at first. direction: how each level is laid out: `"LR"` or `"TB"`.
-        before: how a network was drawn there the last time; it is drawn so again if that fits, so that a change turns nothing.
+        before: how a network was last drawn there; it is drawn so again if that fits, so that a change turns nothing.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Arranger:
         self._units: dict[tuple[int, float], dict[str, Unit]] = {}
 
     def arranged(self) -> Arranged:
-        """The first drawing that fits and hides little; else the best of all. Ops are folded to make it fit, not to open more."""
+        """The first drawing that fits and hides little, else the best. Ops are folded to fit, not to open more."""
         if self.before is not None:
             again = _Trial(self, self._boxes(self.before.folding), self.before.snug, *self.before.manner)
             if again.judged.fits:
@@ -154,8 +154,8 @@ class Arranger:
         return self._units[key]
 
     def _manners(self, unrolled: bool = True) -> Iterator[Manner]:
-        """What to try: the width of a row, how much less it is a level below, how many outer levels are columns, the width
-        of what is laid out downward, and whether each step of a recurrence is a column."""
+        """What to try: the width of a row, how much less it is a level below, how many outer levels are columns, the
+        width of what is laid out downward, and whether each step of a recurrence is a column."""
         width = max(width for width, _ in self.rooms)
         inner = width - FRAME
         for share in SHARES:
@@ -172,9 +172,8 @@ class _Trial:
     """One drawing: each box is a row if that is at most `across` pixels long, else it is wrapped. A level below, a row
     has `frame` pixels less. The outermost `columns` levels are columns.
 
-    If the program is wider than `layers`, or a module than `across`, it is laid out downward, in no wider rows. What runs again
-    on its own result is `unrolled`: each step is a column, however wide that makes it. Boxes of the same structure are laid
-    out once, and only when somebody looks.
+    If the program is wider than `layers`, or a module than `across`, it is laid out downward, in no wider rows. What
+    runs again on its own result is `unrolled`, a column a step, however wide. Boxes alike are laid out once, when seen.
     """
 
     def __init__(
@@ -215,7 +214,7 @@ class _Trial:
     def _first(self) -> list[str]:
         """The boxes that are open at first: as many as fit, those with the most parameters before others.
 
-        Of boxes that are alike one is opened before another box's twin is. A layer of the library stays closed, but if it is alone.
+        One of each kind of box is opened before a second one. A layer of the library stays closed unless it is alone.
         """
         opened = [ROOT]
         models = self._modules(ROOT)
@@ -268,7 +267,6 @@ class _Trial:
         return max(min(wide / width, high / height) for wide, high in self._rooms)
 
     def _size(self, key: str) -> tuple[float, float]:
-        """The width and height of a box as it is now, open or closed."""
         unit = self.units[key]
         if key not in self._open:
             return unit.size
@@ -290,7 +288,7 @@ class _Trial:
         return Judged(True, hidden <= HIDDEN, 1.0 - hidden, len(self.first), scale)
 
     def _hidden(self) -> float:
-        """The largest share of the parameters in closed boxes that are alike, that consist of others, and of which none is open."""
+        """The largest share of parameters in alike closed boxes that consist of others and of which none is open."""
         seen = {self.boxes.alike(self.units[key]) for key in self.first}
         total = (
             self.boxes.numbers({leaf for child in self.units[ROOT].children for leaf in self.units[child].leaves}) or 1
@@ -346,8 +344,8 @@ class _Trial:
         elif not in_a_row:
             ends = [(tail, head) for tail, head in unit.links if self.units[unit.children[head]].kind == "value"]
             above = _given([self.units[child] for child in unit.children], unit.links, ("module", *RUNNING))
-            # An input above its user, in one row or in several; or, downward, a result beside what made it. This saves a rank,
-            # and what then only just fits may not fit another stage than the one that is known.
+            # An input above its user, in one row or in several; or, downward, a result beside what made it. This saves
+            # a rank, and what then only just fits may not fit another stage than the one that is known.
             near = self._exact and self._has_room(placed, RANK)
             more = ((False, wrap, above), (False, 0.0, ends)) if near else ()
             for row, most, level in ((True, 0.0, given), *more):

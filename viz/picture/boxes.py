@@ -1,10 +1,10 @@
-"""The boxes of a network: modules in modules, down to single ops, and how they are linked. Nothing here has a place yet.
+"""The boxes of a network: modules in modules, down to single ops, and their links. Nothing here has a place yet.
 
 `folding` says how much is folded, so that a large network can be seen as a whole:
 
 - `WHOLE`: nothing is.
 - `REPEATS`: of blocks that are alike and follow each other, the first is shown, and one box stands for the rest.
-- `CALLS`: so it is with single layers and the steps of a loop; the ops of one call, such as a cross entropy, are one box.
+- `CALLS`: likewise single layers and steps of a loop; the ops of one call, such as a cross entropy, are one box.
 - `RUNS`: neighbouring ops are one box. What cuts the graph (`detach`, `no_grad`) and parameters stay in sight.
 - `LOOPS`: all steps of a loop are one box.
 """
@@ -112,7 +112,7 @@ class Unit:
         return _closed(self.kind, tuple(self.rows), self.graded, self.pad)
 
     def make_snug(self, widest: float) -> None:
-        """Keep the lines that tell what it is, of an op its name, in small letters, each at most `widest` pixels wide."""
+        """Keep the lines that tell what it is (the name of an op), in small letters, at most `widest` pixels wide."""
         self.pad = 2
         kept = self.rows if self.kind in ("leaf", "input") else self.rows[:2]
         kept = [*kept, *(row for row in self.rows[2:] if row[0] in ("frozen", "tied") and row not in kept)]
@@ -131,10 +131,7 @@ def has_modules(graph: Graph) -> bool:
 
 
 class Boxes:
-    """The boxes of a graph, by key in `units`, and in `chain` those around each op and leaf.
-
-    The ops and leaves in `graded` will show a gradient.
-    """
+    """The boxes of a graph: all in `units`, those around each op and leaf in `chain`. `graded` will show a gradient."""
 
     def __init__(self, graph: Graph, graded: Iterable[str], folding: int) -> None:
         self.graph, self.folding = graph, folding
@@ -169,7 +166,7 @@ class Boxes:
         )
 
     def is_leaf(self, unit: Unit) -> bool:
-        """Whether a box is a layer of the library that has no layers inside, such as a `Linear`, or several of these."""
+        """Whether a box is a library layer without layers inside, such as a `Linear`, or several of these."""
         if unit.rest:
             return all(self.is_leaf(self.units[child]) for child in unit.children)
         return unit.kind != "module" or (bool(self.about(unit).get("library")) and unit.title not in self._inner)
@@ -255,7 +252,7 @@ class Boxes:
         return groups
 
     def _with_repeats(self, groups: list[Group]) -> list[Group]:
-        """Of what is repeated, the first; the rest as one box. Of the steps of a loop that lead to more the last is shown, too."""
+        """The first of what repeats; the rest as one box. The last step of a loop that leads to more is shown, too."""
         known: dict[object, int] = {}
         codes = np.array([known.setdefault(self._code(group), len(known)) for group in groups], dtype=np.int64)
         made: list[Group] = []
@@ -279,7 +276,7 @@ class Boxes:
         return made + groups[at:]
 
     def _goes_on(self, groups: list[Group], block: int) -> bool:
-        """Whether each block leads to the next ones alone, but for one place that collects what all made, and all are given the same."""
+        """Whether blocks lead only to later ones and one place that collects from all, and have the same inputs."""
         inside = {op.key for op in _ops(groups)}
         made = {key for op in _ops(groups[:-block]) for key in op.outputs}
         users = {user for key in made for user in self._users.get(key, ()) if user not in inside}
@@ -287,7 +284,7 @@ class Boxes:
         return len(users) <= 1 and all(one == given[0] for one in given)
 
     def _leads_on(self, groups: list[Group], block: int) -> bool:
-        """Whether what each step gives to the next one is, of the last one, used or kept. What trains only moves parameters."""
+        """Whether what a step gives to the next is used or kept after the last one. Training only moves parameters."""
         before, last = _ops(groups[-2 * block : -block]), _ops(groups[-block:])
         steps = [{op.key for op in ops} for ops in (before, last)]
         for one, other in zip(before, last, strict=False):
@@ -354,7 +351,6 @@ class Boxes:
         return self._stretches(groups, fold)
 
     def _with_runs(self, groups: list[Group]) -> list[Group]:
-        """Neighbouring ops as one box."""
 
         def fold(inside: list[Group]) -> Iterator[Group]:
             if len(inside) < 2:
@@ -428,7 +424,7 @@ class Boxes:
     # Leaves and results
 
     def _leaves(self, ops: list[Op]) -> None:
-        """A leaf is placed in the innermost box that contains all its users; one that only a step moves is not placed."""
+        """Place each leaf in the innermost box that contains all its users; not one that only a step moves."""
         users: dict[str, list[list[str]]] = {}
         for op in ops:
             for key in op.inputs if not op.whole else ():
@@ -493,7 +489,7 @@ class Boxes:
         return unit.title
 
     def _homes(self, value: Value, chains: list[list[str]], parameter: bool) -> list[list[str]]:
-        """The boxes that a leaf is drawn in: the innermost one around all its users or, for a parameter, each call of its module."""
+        """Where a leaf is drawn: the innermost box around all its users; for a parameter, each call of its module."""
         owners: dict[str, list[str]] = {}
         if parameter:
             paths = {name.rpartition(".")[0] for name in value.names}
@@ -583,7 +579,7 @@ class Boxes:
             unit.links = [(place[tail], place[head]) for tail, head in links]
 
     def _join(self, found: dict[str, dict[tuple[str, str], None]], tail: list[str], head: list[str]) -> None:
-        """Add the link between two boxes at the level where their paths separate, and the ways to the ports of those around them."""
+        """Add the link between two boxes where their paths separate, and ways to the ports of boxes around them."""
         depth = 0
         while depth < min(len(tail), len(head)) - 1 and tail[depth] == head[depth]:
             depth += 1
@@ -603,7 +599,7 @@ class Boxes:
     # What they say
 
     def _describe(self) -> None:
-        """The text of a module's box: name, class, shapes in and out, parameters; whether it is frozen, what it shares."""
+        """Write a module's box: name, class, shapes in and out, parameters; whether it is frozen, what it shares."""
         for unit in reversed(self.units.values()):  # inner ones first
             if unit.kind != "module" or unit.key == ROOT:
                 continue

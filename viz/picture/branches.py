@@ -1,4 +1,4 @@
-"""One line for what many use: it runs past them, and each link branches off from it. A lane for each link fills a stage."""
+"""One line for what many use: it runs past them, and each link branches off. A lane for each would fill a stage."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def path(lines: Iterable[Iterable[tuple[float, float]]]) -> str:
 
 
 def contour(values: np.ndarray) -> list[list[tuple[float, float]]]:
-    """The lines along which `values` are 0, each as a list of (column, row) positions; none next to a value that is not finite."""
+    """The lines where `values` are 0, as lists of (column, row) positions; none next to a value that is not finite."""
     above, known = values > 0, np.isfinite(values)
     corners = above[:-1, :-1] + 2 * above[:-1, 1:] + 4 * above[1:, 1:] + 8 * above[1:, :-1]
     corners *= known[:-1, :-1] & known[:-1, 1:] & known[1:, 1:] & known[1:, :-1]

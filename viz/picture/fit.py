@@ -65,8 +65,7 @@ class Placed:
 class Fitter:
     """Finds, for one view of a graph, the most detailed drawing that fits a room.
 
-    `make` draws the view with a given folding and amount of detail. A layout made for one room is reused for the
-    next.
+    `make` draws the view with a given folding and amount of detail. A layout is made once and reused for other rooms.
     """
 
     def __init__(
@@ -128,10 +127,7 @@ Manner = tuple[Detail, str, float]  # detail, direction, the resulting size of t
 def fullest(
     make: Callable[[Detail], Drawing], room: Room, time_limit: float = TIME_LIMIT, before: Manner | None = None
 ) -> tuple[Drawing, Layout, Manner]:
-    """The most detailed of the drawings by `make` that fits a room, and how it was drawn.
-
-    `before` says how it was drawn the last time. It is drawn like that again if it is still readable.
-    """
+    """The most detailed drawing by `make` that fits a room, or one like `before` if readable; and how it was drawn."""
     smallest: tuple[Drawing, Layout, Manner] | None = None
     tried = [(detail, direction) for detail in DETAILS for direction in ("LR", "TB")]
     for detail, direction in [before[:2], *tried] if before is not None else tried:
@@ -161,7 +157,7 @@ def _is_hopeless(drawing: Drawing, direction: str, room: Room) -> bool:
 
 
 def left_out(picture: dict[str, Any], room: Room) -> int:
-    """What a picture of a scene leaves out in a room: 0 nothing, 1 the inside of folds (`FOLDED`), 2 what does not fit."""
+    """What a picture leaves out in a room: 0 nothing, 1 the inside of folds (`FOLDED`), 2 what does not fit."""
     fitting = min(LARGEST, room.width / picture["width"], room.height / picture["height"])
     if fitting * picture["least"] < READABLE - 0.05:
         return FOLDED + 1

@@ -1,7 +1,6 @@
 """Makes large graphs readable: repeated blocks and long stretches become one box each, with their counts.
 
-Ops are taken in the order in which they were recorded, and only runs of neighbours in that order are folded. The order
-is topological, so a folded graph has no cycles.
+Only runs of neighbours in the order of recording are folded. It is topological, so a folded graph has no cycles.
 """
 
 from __future__ import annotations
@@ -140,10 +139,7 @@ def _number(part: Graph, made: Folding, block: int, count: int) -> None:
 
 
 def _modules(graph: Graph, ops: list[Op], limit: int, one_level: bool = False) -> Folding | None:
-    """A fold for each module, as deep as fits the limit; None if parameters have no paths, or there are too many modules.
-
-    With `one_level`, only as deep as necessary to get more than one.
-    """
+    """A fold for each module, as deep as fits, or until there are two (`one_level`); None if no paths or too many."""
     places = places_of(graph, ops)
     if places is None:
         return None
@@ -162,10 +158,7 @@ def _modules(graph: Graph, ops: list[Op], limit: int, one_level: bool = False) -
 
 
 def places_of(graph: Graph, ops: list[Op]) -> list[tuple[str, ...]] | None:
-    """The path of the module that each op belongs to; None if the modules are not known and few parameters have a path.
-
-    A recording knows it; for a drawn graph it follows from the names of parameters, and from the modules if they are known.
-    """
+    """The path of each op's module, as recorded or from names of parameters and modules; None if few have one."""
     if any(op.module for op in ops):
         return [tuple(filter(None, op.module.split("."))) for op in ops]
     uses: Counter[str] = Counter()
@@ -178,7 +171,7 @@ def places_of(graph: Graph, ops: list[Op]) -> list[tuple[str, ...]] | None:
     for one in reversed(known):
         later = one or later
         following.append(later)
-    # an op without parameters belongs to the block before it; outside blocks, to the common path of the modules around it
+    # an op without parameters belongs to the block before it; outside blocks, to the common path of modules around it
     places: list[tuple[str, ...]] = []
     before: tuple[str, ...] = ()
     call = 0
@@ -197,7 +190,7 @@ def places_of(graph: Graph, ops: list[Op]) -> list[tuple[str, ...]] | None:
 
 
 def _module_of(graph: Graph, op: Op, uses: Counter[str]) -> Place | None:
-    """The module whose parameter an op uses, and in which of its calls; a tied parameter with several names has the next one at each use."""
+    """The module whose parameter an op uses, and which of its calls; a tied parameter has its next name at each use."""
     for key in op.inputs:
         if key is not None and (value := graph.values[key]).op is None and value.requires_grad and "." in value.name:
             paths = [name.rpartition(".")[0] for name in value.names]
@@ -239,7 +232,7 @@ def _stretches(places: list[tuple[str, ...]]) -> list[tuple[int, int, int]]:
 
 
 def _codes(ops: list[Op]) -> np.ndarray:
-    """A number for each op. Two ops have the same number if they do the same to the same relative positions behind them."""
+    """A number for each op. Two ops have the same if they do the same to the same relative positions behind them."""
     place = {op.key: position for position, op in enumerate(ops)}
     known: dict[tuple[object, ...], int] = {}
     codes = np.empty(len(ops), dtype=np.int64)
@@ -253,7 +246,7 @@ def _codes(ops: list[Op]) -> np.ndarray:
 
 
 def repetitions(codes: np.ndarray, fewest: int = FEWEST) -> list[tuple[int, int, int]]:
-    """Stretches (start, end, block length) that repeat a block at least three times, of at least `fewest`; no two overlap."""
+    """Stretches (start, end, block length) of at least `fewest`, each a block three times or more; none overlap."""
     found: list[tuple[int, int, int]] = []
     open_stretches = [(0, len(codes))]
     rounds = 0

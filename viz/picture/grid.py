@@ -73,7 +73,8 @@ class Grid:
                 x, y = left + CELL * column, top + CELL * row
                 if not math.isfinite(cell):
                     shades.setdefault(("odd", LEVELS), []).append(
-                        f"M{x + 1:.1f} {y + 1:.1f}l{CELL - 2:.0f} {CELL - 2:.0f}m0 {2 - CELL:.0f}l{2 - CELL:.0f} {CELL - 2:.0f}"
+                        f"M{x + 1:.1f} {y + 1:.1f}l{CELL - 2:.0f} {CELL - 2:.0f}"
+                        f"m0 {2 - CELL:.0f}l{2 - CELL:.0f} {CELL - 2:.0f}"
                     )
                     continue
                 level = min(LEVELS, math.ceil(abs(cell) / largest * LEVELS))

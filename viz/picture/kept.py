@@ -41,8 +41,7 @@ class Drawn:
 class Kept:
     """Remembers the pictures of a program while the program is changed and run again.
 
-    The room for a text only grows as long as the graph keeps its structure. So a number that gets shorter moves nothing, and
-    the existing picture still fits.
+    While the graph keeps its structure, room for a text only grows: a shorter number moves nothing and still fits.
 
     >>> kept = Kept()
     >>> scene(record("a = T.tensor(1.0) * 2"), kept=kept) and scene(record("a = T.tensor(3.0) * 2"), kept=kept)
@@ -60,7 +59,7 @@ class Kept:
         self.insides: dict[tuple[str, str, Room], Manner] = {}  # the same for the contents of folds
 
     def branch(self) -> Kept:
-        """One for a picture that is drawn ahead, which nobody may ever see: it shares finished work, and changes no choice here."""
+        """One for a picture drawn ahead that may never be seen: it shares finished work and changes no choice here."""
         made = copy.copy(self)
         made._longest, made.choices, made.insides = dict(self._longest), dict(self.choices), dict(self.insides)
         return made

@@ -1,7 +1,6 @@
 """Computes positions: sizes in, positions and edge curves out, using any available Graphviz.
 
-Graphviz computes only positions. It never sees a label, so no user's text reaches it, and pictures look the same with any
-Graphviz.
+Graphviz computes only positions. It never sees a user's text, such as a label, and any Graphviz gives the same look.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from viz.picture.scopes import Scope, held
 TIME_LIMIT = 10.0  # seconds for one layout
 TITLE = 14.0  # pixels of a frame's title
 MOST = 4000  # ranks that the links may span together; beyond that, Graphviz takes five seconds and more
-LARGE = 150  # boxes and links together; in a larger layout Graphviz stops improving early: a fifth of the time, as good to the eye
+LARGE = 150  # boxes and links; in a larger layout Graphviz stops improving early: a fifth of the time, looks as good
 IN_PROCESS = 400  # boxes and links together; a larger layout runs in a separate process, which can be ended
 MISSING = "Graphviz was not found, and pictures need it: pip install pygraphviz (its wheel includes Graphviz)"
 BROKEN = (
-    "pygraphviz is installed but does not load: {}. A library of the system is missing, as on a bare container; on Debian "
-    "and Ubuntu: apt-get install libglib2.0-0 libx11-6 libxext6 libxrender1 libexpat1"
+    "pygraphviz is installed but does not load: {}. A library of the system is missing, as on a bare container; on "
+    "Debian and Ubuntu: apt-get install libglib2.0-0 libx11-6 libxext6 libxrender1 libexpat1"
 )
 Box = tuple[str, float, float]  # its key, width and height
 Link = tuple[str, str, str, float, float]  # its key, tail and head; the width and height of its label
@@ -56,7 +55,7 @@ class Layout:
 
 @dataclass
 class Placed:
-    """The positions of a module's children, from the top left corner, the curves between them, and the sizes that they had."""
+    """The positions of a module's children, from the top left corner, the curves between them, and their sizes."""
 
     width: float
     height: float
@@ -82,10 +81,10 @@ def place(
 ) -> Layout:
     """Lay out boxes (key, width, height) and links (key, tail, head, label width, label height; 0 for no label).
 
-    The members of each of `scopes` get a frame of their own, if possible. Links whose key is in `loose` do not pull their ends
-    together. `snug` leaves little space between boxes; `ends` are those in the first and in the last column, and the pairs in `level` share
-    a column (in `"TB"`, a row). The layout is `simple`, and its `note` says so, if Graphviz takes more than `time_limit` seconds, or
-    would: if every layer leads to all later ones, say.
+    The members of each of `scopes` get a frame of their own, if possible. Links whose key is in `loose` do not pull
+    their ends together. `snug` leaves little space between boxes; `ends` are those in the first and in the last column,
+    and the pairs in `level` share a column (in `"TB"`, a row). The layout is `simple`, and its `note` says so, if
+    Graphviz takes more than `time_limit` seconds, or would: if every layer leads to all later ones, say.
 
     Raises:
         GraphvizMissing: neither pygraphviz nor a `dot` program is available.
@@ -121,10 +120,7 @@ def _framed(layout: Layout, boxes: list[Box], scopes: list[Scope]) -> bool:
 
 
 def in_order(below: Mapping[str, Collection[str]]) -> list[str]:
-    """The keys, each after all those that lead to it; `below` are those that each leads to.
-
-    What is in a cycle, or below one, is left out.
-    """
+    """The keys, each after all that lead to it, but none in a cycle or below one; `below`: those that each leads to."""
     waits = Counter(head for heads in below.values() for head in heads)
     ready = [key for key in below if not waits[key]]
     for key in ready:  # which grows on the way
@@ -136,7 +132,7 @@ def in_order(below: Mapping[str, Collection[str]]) -> list[str]:
 
 
 def _rows(boxes: list[Box], links: list[Link]) -> dict[str, int]:
-    """The row of each box: below all boxes that lead to it; of one to which nothing leads, above those that it leads to."""
+    """The row of each box: below all boxes that lead to it, or, if nothing does, above those that it leads to."""
     below: dict[str, list[str]] = {key: [] for key, _, _ in boxes}
     for _, tail, head, _, _ in links:
         below[tail].append(head)

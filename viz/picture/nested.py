@@ -1,7 +1,7 @@
 """Boxes in boxes: what is visible when some of them are open, and where.
 
-The inside of a box has its own layout, so it can open in place: its surroundings make room and keep their order. `compose`
-does this here for files; `js/network.js` does it on a stage.
+The inside of a box has its own layout, so it can open in place: its surroundings make room and keep their order.
+`compose` does this here for files; `js/network.js` does it on a stage.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ Inside = Callable[[str], Placed]  # the layout inside a box, by its key
 def spread(
     units: dict[str, Unit], inside: Inside, opened: Iterable[str]
 ) -> tuple[list[str], dict[str, tuple[float, float]], dict[str, Map]]:
-    """The open boxes in sight, outer ones first, the size of each box in sight, and how the inside of the open ones makes room."""
+    """The open boxes in sight, outer ones first, the size of each box in sight, and how open ones make room inside."""
     opened = {ROOT, *opened}
     order = [ROOT]
     for key in order:

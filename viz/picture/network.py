@@ -39,14 +39,14 @@ def network(
 ) -> Network:
     """The boxes of a graph whose ops know their modules, laid out for the best of `rooms`.
 
-    The ops and leaves in `graded` will show a gradient. `depth` says how many levels are open at first, and `direction` (`"LR"`,
-    `"TB"`) how each level is laid out. `known` remembers how such boxes were laid out before.
+    The ops and leaves in `graded` will show a gradient. `depth` says how many levels are open at first, and `direction`
+    (`"LR"`, `"TB"`) how each level is laid out. `known` remembers how such boxes were laid out before.
     """
     known = {} if known is None else known
     graded = set(graded)
     boxes = functools.cache(lambda folding: Boxes(graph, graded, folding))
     form = boxes(WHOLE).form, tuple(rooms), depth, direction
-    # What is folded depends on more than sizes and links, such as on which op is a cut: boxes of another form are arranged anew.
+    # What is folded depends on more than sizes and links, such as on cuts: boxes of another form are arranged anew.
     if form not in known or boxes(known[form].folding).form != known[form].form:
         alike = (one for key, one in reversed(known.items()) if key[1:] == form[1:])
         known[form] = Arranger(boxes, rooms, depth, direction, next(alike, None)).arranged()
@@ -72,10 +72,7 @@ def svg_of(
     heading: str = "",
     caption: str = "",
 ) -> str:
-    """The network as one SVG. `marks` holds the classes of each box, and the text about its gradient.
-
-    `heading` is drawn above it, `caption` below it.
-    """
+    """The network as an SVG below `heading`, above `caption`; `marks`: classes of each box, text about its gradient."""
     shown = compose(whole, opened)
     top = svg.MARGIN + (svg.HEADING if heading else 0.0)
     parts = [svg.above(heading)] if heading else []
@@ -112,7 +109,8 @@ def _legend(scale: list[str], top: float) -> str:
     words, low, high = scale
     edge = _edge(words)
     bars = "".join(
-        f'<g class="node module lv{place}"><rect class="frame" x="{edge + 26 * place:.0f}" y="{top}" width="26" height="12"/></g>'
+        f'<g class="node module lv{place}">'
+        f'<rect class="frame" x="{edge + 26 * place:.0f}" y="{top}" width="26" height="12"/></g>'
         for place in range(SHADES)
     )
     right = edge + 6 + 26 * SHADES
@@ -139,7 +137,8 @@ def _box(box: tuple[Unit, float, float, float, float, bool], mark: tuple[str, st
     style, radius = ("pill", min(height / 2, 15)) if pill else ("frame", 7)
     parts = [
         head,
-        f'<rect class="{style}" x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{radius:.0f}"/>',
+        f'<rect class="{style}" x="{left:.1f}" y="{top:.1f}" '
+        f'width="{width:.1f}" height="{height:.1f}" rx="{radius:.0f}"/>',
     ]
     if is_open:
         words = " ".join(text for slot, _, text in unit.rows if slot in ("name", "class"))

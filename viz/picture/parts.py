@@ -1,7 +1,6 @@
-"""The parts of a program as people name them: a call, a step of a loop, a module. A graph that does not fit folds by these.
+"""The parts of a program as people name them: a call, a step of a loop, a module. A graph folds by these to fit.
 
-A fold never hides a leaf that requires grad, a loss, or a name that is there at the end, unless it is inside a module or a
-step of a loop, which are its home. And it never makes a cycle.
+A fold never makes a cycle, and hides a leaf that requires grad, a loss or a final name only in its module or loop step.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def _lines(ops: list[Op]) -> list[Stretch]:
 
 
 def _steps(ops: list[Op], whole: bool | None) -> list[Stretch]:
-    """Each step of the outermost loops; all but the first and the last as one (`whole=False`); or all (`whole=True`)."""
+    """Each step of the outermost loops; or as one all but the first and last (`whole=False`) or all (`whole=True`)."""
     found: list[Stretch] = []
     for run, group in groupby(ops, lambda op: op.loops[0][0] if op.loops else None):
         inside = list(group)

@@ -1,8 +1,7 @@
 """A module that runs step after step, unrolled: a column per step, a row per part.
 
-Graphviz minimises crossings, and so puts the same part of each step at different heights. Here all positions form a grid:
-columns for the inputs, the steps and the outputs; rows for the parts of a step. The space between rows and columns is
-empty, so arrows that pass a box go there.
+Graphviz minimises crossings, and so puts the same part of each step at different heights. Here all positions form a
+grid: columns for inputs, steps and outputs; rows for the parts of a step. Arrows pass between rows and columns.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class Part:
 
 
 def unrolled(parts: Sequence[Part], links: Sequence[Link]) -> Placed | None:
-    """The parts in columns of steps, or None where no module with parameters runs again on what came of its last run."""
+    """The parts in columns of steps, or None if no module with parameters runs again on its last result."""
     before: list[list[int]] = [[] for _ in parts]
     after: list[list[int]] = [[] for _ in parts]
     for tail, head in links:
@@ -134,7 +133,7 @@ class _Grid:
         )
 
     def _rows(self) -> None:
-        """A row for each part of a step, in the order in which they follow each other; others stand by their neighbours."""
+        """A row for each part of a step, in the order of the parts; others stand by their neighbours."""
         seen: Counter[tuple[int, str]] = Counter()
         roles: dict[int, tuple[str, int]] = {}
         depth: dict[tuple[str, int], int] = {}

@@ -1,7 +1,7 @@
 """Places a long graph in rows, as a text is written: what does not fit beside the rest goes on below it.
 
-Graphviz lays out the whole once, and this says where few links are cut; then it lays out each row by itself. A link from
-one row into another leaves its row on the right, runs back between the rows, and comes in on the left.
+Graphviz lays out the whole once, which shows where few links are cut, and then each row by itself. A link from one row
+into another leaves its row on the right, runs back between the rows, and comes in on the left.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _row(
     snug: bool,
     level: Pairs,
 ) -> Layout:
-    """One row, with a point at its left edge for each box above that leads into it, and one on the right for each that leads on."""
+    """One row, with a point on its left for each box above that leads in, and on its right for each that leads on."""
     coming = list(dict.fromkeys(tail for _, tail, head, *_ in crossing if row[head] == number))
     going = list(dict.fromkeys(tail for _, tail, *_ in crossing if row[tail] == number))
     mine = [box for box in boxes if row[box[0]] == number]
@@ -132,6 +132,5 @@ def _cut(whole: Layout, boxes: list[Box], links: list[Link], count: int) -> dict
 
 
 def _move(part: Layout, right: float, down: float) -> None:
-    """Move everything in a row to its place."""
     part.spots = {key: Spot(spot.x + right, spot.y + down) for key, spot in part.spots.items()}
     part.curves = {key: [(x + right, y + down) for x, y in curve] for key, curve in part.curves.items()}

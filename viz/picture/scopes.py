@@ -29,10 +29,7 @@ class Scope:
 
 
 def scopes(graph: Graph, boxes: list[str]) -> list[Scope]:
-    """The frames of a picture of `boxes`, outermost first.
-
-    A module that runs twice gets no frame, because it would also contain what happens between the two runs.
-    """
+    """The frames of a picture of `boxes`, outermost first; none for modules that run twice, with other ops between."""
     ops = [op for op in graph.ops.values() if op.during == "forward"]
     paths = {op.key: tuple(filter(None, op.module.split("."))) for op in ops}
     if not any(paths.values()):
@@ -83,10 +80,7 @@ def scopes(graph: Graph, boxes: list[str]) -> list[Scope]:
 
 
 def whole(found: list[Scope], links: list[tuple[str, str]]) -> list[Scope]:
-    """Remove frames that a path along the links (tail, head) leaves and enters again: no picture has room for them.
-
-    The contents of such a frame move to the frame around it.
-    """
+    """Move what is in a frame that a path of links (tail, head) reenters, which no picture can show, one frame out."""
     below: dict[str, list[str]] = {}
     for tail, head in links:
         below.setdefault(tail, []).append(head)

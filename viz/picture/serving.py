@@ -1,7 +1,7 @@
 """Which ops only serve another: the calls of a program add them, and a network shows them in the box of that op.
 
-`q @ k` of three dimensions runs `expand` and `view` on both, and `view` on the product; a `Linear` transposes its weight; an
-`LSTMCell` splits its gates. What the program itself calls keeps its box.
+`q @ k` of three dimensions runs `expand` and `view` on both, and `view` on the product; a `Linear` transposes its
+weight; an `LSTMCell` splits its gates. What the program itself calls keeps its box.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ PRODUCTS = {"mm", "bmm", "addmm", "baddbmm", "mv", "addmv", "dot"}
 def served(graph: Graph, ops: Sequence[Op], levels: Mapping[str, object]) -> dict[str, list[Op]]:
     """By the key of an op, those that serve it.
 
-    An op serves its only user, or else its maker, if one call made both, at the same of `levels`. Where the calls are not known,
-    it serves a matrix product.
+    An op serves its only user, else its maker, if one call made both at the same level; without calls, a matmul.
     """
     found = {op.key: op for op in ops}
     users = graph.users()
@@ -60,7 +59,7 @@ def _transposes(graph: Graph, op: Op) -> bool:
 
 
 def is_cut(graph: Graph, op: Op) -> bool:
-    """Whether an op ends a way on which a gradient could go: `detach`, or an op on what requires grad under `no_grad`."""
+    """Whether an op ends a path of a gradient: `detach`, or an op on what requires grad under `no_grad`."""
     if op.recorded or op.whole or op.name.endswith("_like") or op.name.startswith("new_"):  # no number goes on there
         return False
     floating = any(graph.values[key].dtype.startswith(("float", "bfloat")) for key in op.outputs)

@@ -359,8 +359,7 @@ def _nameless(graph: Graph, folding: Folding, used: set[str | None]) -> dict[str
 
 
 def inner(graph: Graph) -> set[str]:
-    """What is told in words and not drawn: the inside of a custom Function, what a backward pass does without recording it,
-    the parameters after a step as long as nothing uses them."""
+    """What is not drawn: the inside of a custom Function, unrecorded backward work, unused parameters after a step."""
     ops = {key for key, op in graph.ops.items() if not op.recorded and (op.scope or op.during == "backward")}
     used: set[str | None] = {key for op in graph.ops.values() if op.key not in ops for key in op.inputs}
     moved = {key for op in graph.ops.values() if op.whole for key in op.outputs if key not in used}
@@ -413,7 +412,7 @@ def _value_box(
 
 
 def _in_words(rows: list[Row], value: Value, longest: dict[str, str]) -> None:
-    """The rows of a value if there is no room for tables: its number or its shape, and its gradient in the same short form."""
+    """The rows of a value without room for tables: its number or its shape, and its gradient in the same form."""
     if value.shape:
         rows.append(Row("about", "small", notation.shape(value.shape)))
     elif longest.get("value"):

@@ -51,9 +51,8 @@ def write(
 ) -> str:
     """The picture as one `<svg>` element whose ids all start with `identity`.
 
-    `heading` is drawn above it, and `notes` below it, line by line.
-
-    Without `styled` it has no style sheet: it replaces another picture of the same identity, and uses that one's styles.
+    `heading` is drawn above it, and `notes` below it, line by line. Without `styled` it has no style sheet: it replaces
+    a picture of the same identity, and uses its styles.
     """
     body = "".join(elements(drawing, layout, identity, state))
     notes = notes or []
@@ -95,8 +94,8 @@ def sheet(
     return "".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" id="{identity}" role="img" aria-labelledby="{identity}-title '
-            f'{identity}-desc" width="{wide:.0f}" height="{high:.0f}" viewBox="{left:.0f} {top:.0f} {wide:.0f} {high:.0f}" '
-            f'style="max-width:100%;height:auto">',
+            f'{identity}-desc" width="{wide:.0f}" height="{high:.0f}" '
+            f'viewBox="{left:.0f} {top:.0f} {wide:.0f} {high:.0f}" style="max-width:100%;height:auto">',
             f'<title id="{identity}-title">{escape(title)}</title>',
             f'<desc id="{identity}-desc">{escape(description)}</desc>',
             f"<style>{style}</style>" if style else "",
@@ -133,7 +132,10 @@ def areas(drawing: Drawing, layout: Layout, state: dict[str, State]) -> list[Are
         half, top = box.width / 2, spot.y - box.height / 2
         found.append((spot.x - half, top, spot.x + half, top + box.height))
     beyond = -EDGE, -EDGE, EDGE, EDGE
-    return [area and tuple(at + MARGIN + more for at, more in zip(area, beyond, strict=True)) for area in found]  # type: ignore[misc]
+    return [
+        area and tuple(at + MARGIN + more for at, more in zip(area, beyond, strict=True))  # type: ignore[misc]
+        for area in found
+    ]
 
 
 def _scope(scope: Scope, layout: Layout, identity: str) -> str:

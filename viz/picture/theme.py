@@ -85,8 +85,7 @@ DARK = {
     "shade-ink": "#14181f",
 }
 
-# Advance widths of DejaVu Sans in thousandths of the font size, for the characters from space to tilde. It is the
-# widest of the fonts in FONT, so what fits by this table fits in all of them.
+# Advance widths of DejaVu Sans, the widest of the fonts in FONT, from space to tilde, in thousandths of the font size.
 _WIDTHS = (
     318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636, 636, 636,
     636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656, 557, 863,

@@ -30,8 +30,7 @@ def laid_out(
 ) -> Placed:
     """The boxes in a row from left to right, or in a column; each pair in `level` one above the other, or side by side.
 
-    With `across`, in pixels, what would be a column is wrapped where it can: in rows of that width, or as a U. `layers` are the
-    rows of a column, if they are given.
+    With `across`, in pixels, a column is wrapped if possible: in rows of that width, or as a U. `layers` are its rows.
     """
     if len(sizes) == 1:
         ((width, height),) = sizes
@@ -75,7 +74,7 @@ def _wrapped(
 
 
 def downward(sizes: list[Size], links: list[Link], across: float) -> list[list[int]]:
-    """The boxes in rows that are at most `across` wide, each box above all that it leads to; nothing if they lead in a circle."""
+    """The boxes in rows at most `across` wide, each above all that it leads to; nothing if they lead in a circle."""
     after = {box: {head for tail, head in links if tail == box} for box in range(len(sizes))}
     rows: list[list[int]] = []
     below: set[int] = set()
@@ -108,10 +107,7 @@ def _chain(count: int, links: list[tuple[int, int]]) -> list[int]:
 
 
 def valley(count: int, links: list[tuple[int, int]]) -> list[int]:
-    """The boxes in their order, if each leads to the next and what else there is goes past the middle, one inside the other.
-
-    So a U-Net is built, whose skips lead from each level of the way down to the same level of the way up.
-    """
+    """The boxes in order, if each leads to the next and other links nest around the middle, as a U-Net's skips do."""
     before = {box: {tail for tail, head in links if head == box} for box in range(count)}
     order: list[int] = []
     while ready := [box for box in before if box not in order and before[box] <= {*order}]:
@@ -127,7 +123,7 @@ def valley(count: int, links: list[tuple[int, int]]) -> list[int]:
 
 
 def _down_and_up(sizes: list[Size], links: list[Link], order: list[int]) -> Placed:
-    """A valley as a U: a row a level, the way down on its left and the way up on its right, and the skip between them."""
+    """A valley as a U: a row for each level, the way down on the left, up on the right, and the skip between."""
     place = {box: number for number, box in enumerate(order)}
     skips = sorted((place[tail], place[head]) for tail, head in links if place[head] > place[tail] + 1)
     edges = [-1, *(tail for tail, _ in skips)], [len(order), *(head for _, head in skips)]

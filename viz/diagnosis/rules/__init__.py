@@ -20,6 +20,7 @@ from viz.diagnosis.rules.rule import Rule
 
 RULES: tuple[Rule, ...] = tuple(
     rule
-    for group in (refused, cut, freezing, zero, finite, sizes, order, optimizer, comparing, softmax, modes, memory, silent, copies)
+    for group in (refused, cut, freezing, zero, finite, sizes, order,
+        optimizer, comparing, softmax, modes, memory, silent, copies)
     for rule in group.RULES
 )  # fmt: skip

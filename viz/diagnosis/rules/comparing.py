@@ -43,7 +43,7 @@ def _pairs(seen: Observation, op: Ran) -> bool:
 
 
 def _outgrown(a: Seen, b: Seen) -> tuple[int, ...] | None:
-    """The shape that two tensors of several numbers broadcast to, if it is larger than one: (N, 1) and (N,) to (N, N)."""
+    """The shape that two tensors of several numbers broadcast to, if larger than one: (N, 1) and (N,) to (N, N)."""
     try:
         whole = np.broadcast_shapes(a.shape, b.shape)
     except ValueError:
@@ -61,7 +61,7 @@ def _pairwise(seen: Observation, a: Seen, b: Seen) -> bool:
 
 
 RULES = [
-    Rule("broadcast-loss", _shapes,
-        "{at}: shapes {shapes[0]} and {shapes[1]} are broadcast to {shapes[2]}: each guess is compared with all {rows} targets, and the best guess is their mean.",
+    Rule("broadcast-loss", _shapes, "{at}: shapes {shapes[0]} and {shapes[1]} are broadcast to {shapes[2]}: each guess "
+        "is compared with all {rows} targets, and the best guess is their mean.",
         "Give both the same shape: `{shorter}.unsqueeze(1)`, or squeeze(1) of the other."),
 ]  # fmt: skip

@@ -14,7 +14,7 @@ PAST = (ops.TURNS - {"clone"}) | ops.FACTORS | ops.SUMS | {"detach", "data"}  # 
 
 
 def _no_copy(seen: Observation) -> Iterator[Match]:
-    """What was to be a copy is the same tensor: a state that the steps went on changing, or a weight that is to follow others."""
+    """A copy that is the same tensor: a state that later steps changed, or a weight that should follow others."""
     for one in seen.aliases:
         named = seen.places.where_aliased([one.line or 0]) if one.line == one.used else None  # taken and loaded at once
         used = f"line {one.used}, `{seen.places.code(one.used)}`," if one.used else ""
@@ -76,12 +76,13 @@ def _decays(op: Ran) -> bool:
 
 OWN_STATE = telling("{at}, loads into a module its own state, {text}: nothing changes.",
     "Load the state of the other module there.", kind="not-kept", certain=True, share=0.8)  # fmt: skip
-STATE = telling("{at}, takes the state {text}, without a copy: it holds the very tensors that the steps went on changing. What {used} loads is there already.",
+STATE = telling("{at}, takes the state {text}, without a copy: it holds the very tensors that the steps went on "
+        "changing. What {used} loads is there already.",
     "Copy it when you take it: `copy.deepcopy(model.state_dict())`.", certain=True, share=0.8)  # fmt: skip
-ITSELF = telling("{wrote}, takes what {at}, made of {names}, away from {names} itself. The two share their memory and every step changes both, so the difference is always 0.",
+ITSELF = telling("{wrote}, takes what {at}, made of {names}, away from {names} itself. The two share their memory and "
+        "every step changes both, so the difference is always 0.",
     "Keep a copy of the numbers: `.detach().clone()`.", share=0.7)  # fmt: skip
 RULES = [
-    Rule("alias", _no_copy,
-        "{wrote}, writes {names} into itself: what was to follow it is no copy, but the same tensor. {at}, gives it a second name.",
-        "Make a copy of its own there: `copy.deepcopy(model)`.", share=0.5),
+    Rule("alias", _no_copy, "{wrote}, writes {names} into itself: what was to follow it is no copy, but the same "
+        "tensor. {at}, gives it a second name.", "Make a copy of its own there: `copy.deepcopy(model)`.", share=0.5),
 ]  # fmt: skip

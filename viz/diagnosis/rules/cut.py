@@ -18,31 +18,36 @@ ARRAYS = {"numpy", "__array__"}
 
 # How a way can end: what happened, and what to do.
 CUTS = {
-    "detach": ("{at}, calls detach(): the numbers go on, but the way back to {names} ends here.", "Remove .detach() where the gradient should pass."),
+    "detach": ("{at}, calls detach(): the numbers go on, but the way back to {names} ends here.",
+        "Remove .detach() where the gradient should pass."),
     "data": ("{at}, reads .data: the numbers go on, but the way back to {names} ends here, and nothing is checked.",
         "Compute with the tensor itself instead of .data."),
-    "item": ("{at}, turns a tensor into a Python number. A number has no history, so no gradient comes back to {names}.",
-        "Compute the loss from the tensor itself; call item() only to print."),
+    "item": ("{at}, turns a tensor into a Python number. A number has no history, so no gradient comes back to "
+        "{names}.", "Compute the loss from the tensor itself; call item() only to print."),
     "numpy": ("{at}, goes to NumPy, which records nothing: no gradient comes back to {names}.",
         "Use the engine's function of the same name. Go to NumPy only to print or plot."),
-    "new-tensor": ("{at}, makes a new tensor out of numbers. It is a leaf with no history, so no gradient comes back to {names}.",
-        "Join tensors with stack() or cat(), which are recorded, and not with tensor()."),
+    "new-tensor": ("{at}, makes a new tensor out of numbers. It is a leaf with no history, so no gradient comes back "
+        "to {names}.", "Join tensors with stack() or cat(), which are recorded, and not with tensor()."),
     **dict.fromkeys(("no-grad", "inference-mode"), (
-        "{at}, switches recording off: {ran}, ran under it, and no gradient comes back to {names}.", "Move the part that should learn out of the block.")),
-    "integer-op": ("{at}, returns integers or booleans (`{op}`), which have no slope: no gradient comes back to {names}.",
-        "Use a loss with a slope, such as cross_entropy on the scores; count hits only to report them."),
+        "{at}, switches recording off: {ran}, ran under it, and no gradient comes back to {names}.",
+        "Move the part that should learn out of the block.")),
+    "integer-op": ("{at}, returns integers or booleans (`{op}`), which have no slope: no gradient comes back to "
+        "{names}.", "Use a loss with a slope, such as cross_entropy on the scores; count hits only to report them."),
     OFF: ("{at}, switches requires_grad off for {names}: autograd records nothing there.",
         "Keep requires_grad on for everything that should learn: `p.requires_grad_(True)`."),
-    "rebound": ("{at}, makes a new tensor and gives it the parameter's name. The new tensor is not a leaf that requires grad: {names} gets no further "
-        "gradient.", "Write into the parameter under no_grad, or use an optimizer: `with T.no_grad(): {name} -= lr * {name}.grad`. Reset the gradient after the update, "
-        "or the next one is added to it: `{name}.grad = None`. Change other updates like it in the same way."),
-    "unread": ("{at}, ran unrecorded, since no input requires grad. Its forward reads {names}, and what it reads without being given it gets no gradient.",
+    "rebound": ("{at}, makes a new tensor and gives it the parameter's name. The new tensor is not a leaf that "
+        "requires grad: {names} gets no further gradient.", "Write into the parameter under no_grad, or use an "
+        "optimizer: `with T.no_grad(): {name} -= lr * {name}.grad`. Reset the gradient after the update, or the next "
+        "one is added to it: `{name}.grad = None`. Change other updates like it in the same way."),
+    "unread": ("{at}, ran unrecorded, since no input requires grad. Its forward reads {names}, and what it reads "
+        "without being given it gets no gradient.",
         "Give it as an input what should learn. A checkpoint works with `use_reentrant=False`."),
-    "not-given": ("{at}: the forward of `{op}` reads {names} without being given {them}, and its backward answers only for what it is given.",
-        "Give it as an input what should learn, and return a gradient for it."),
+    "not-given": ("{at}: the forward of `{op}` reads {names} without being given {them}, and its backward answers only "
+        "for what it is given.", "Give it as an input what should learn, and return a gradient for it."),
     "wrong-backward": ("{at}: the result of this Function has no gradient, so none comes back to {names}.",
         "Return a differentiable output, with a gradient for each input that needs one."),
-    "cut": ("{at}: `{op}` was not recorded, so no gradient comes back to {names}.", "Keep every op between the parameter and the loss recorded."),
+    "cut": ("{at}: `{op}` was not recorded, so no gradient comes back to {names}.",
+        "Keep every op between the parameter and the loss recorded."),
 }  # fmt: skip
 
 
@@ -74,7 +79,7 @@ WHY: tuple[tuple[str, Callable[[Observation, Ran, Step], object]], ...] = (
     (OFF, lambda seen, op, step: not step.given.requires_grad),
     ("wrong-backward", lambda seen, op, step: op.name.endswith(".apply")),
     ("cut", lambda seen, op, step: True),
-)  # fmt: skip
+)
 
 
 @dataclass
@@ -99,7 +104,7 @@ def _ends(seen: Observation) -> Callable[[Step], object]:
 
 
 def cut(seen: Observation, values: set[int], root: int) -> Cut | None:
-    """The first unrecorded step on the way from some values to a root, and why; by way of Python where there is no other."""
+    """The first unrecorded step from some values to a root, and why; by way of Python where no other way exists."""
     step = first_on_path(seen, values, root, _ends(seen))
     step = step or first_on_path(seen, values, root, _ends(seen), by_python=True)
     if step is None:
@@ -119,7 +124,6 @@ def cut(seen: Observation, values: set[int], root: int) -> Cut | None:
 
 
 def _told(found: Cut, words: str, **more: object) -> dict[str, object]:
-    """What is said of a cut."""
     kind = "cut" if found.kind in ("unread", "not-given") else found.kind
     return {"kind": kind, "words": words, "fix": CUTS[found.kind][1], **more}
 
@@ -143,16 +147,17 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
         certain = bool(failed) or (first.kind != OFF and not any(leaf.gradients for leaf in leaves))
         op = first.step.op
         yield Match(
-            line, [op], names=seen.called(leaf.nr for leaf in leaves), path=first.step.way, cut=first.step.made.nr, ran=op,
-            where=op.where if op else None, op=op.name if op else "", count=len(seen.passes),
-            given=_told(first, words, certain=certain, explains=bool(failed), share=len(leaves) / max(1, len(list(seen.trained())))),
+            line, [op], names=seen.called(leaf.nr for leaf in leaves), path=first.step.way, cut=first.step.made.nr,
+            ran=op, where=op.where if op else None, op=op.name if op else "", count=len(seen.passes),
+            given=_told(first, words, certain=certain, explains=bool(failed),
+                share=len(leaves) / max(1, len(list(seen.trained())))),
         )  # fmt: skip
     if failed and not cuts:
         yield from _never_asked(seen, failed[0])
 
 
 def _deliberate(seen: Observation, leaf: Leaf) -> bool:
-    """Whether what is switched off was trained or loaded before, as a trunk is, no optimizer holds it, or it was made so."""
+    """Whether a leaf was trained or loaded before, as a trunk is, no optimizer holds it, or it was made frozen."""
     made = leaf.holder is not None and leaf.frozen_at in (None, seen.parts[leaf.holder].line)
     return leaf.known or not leaf.held or made
 
@@ -176,7 +181,7 @@ def _lacking(seen: Observation) -> tuple[dict[tuple[str, int | None], list[tuple
 
 
 def _reached(seen: Observation, leaf: Leaf) -> bool:
-    """Whether a pass brought a leaf a gradient that its optimizer can find: autograd.grad() alone only hands them out."""
+    """Whether a leaf got a gradient that its optimizer can find: autograd.grad() alone only returns gradients."""
     kinds = {seen.passes[nr - 1].kind for nr, _ in leaf.gradients}
     handed_out = bool(leaf.held) and kinds == {"grad"} and not any(write.kind == "step" for write in leaf.writes)
     return bool(leaf.gradients or leaf.reached_unwatched) and not handed_out
@@ -207,7 +212,7 @@ def _never_asked(seen: Observation, failed: Through) -> Iterator[Match]:
 
 
 def _weighs(seen: Observation, value: Seen) -> bool:
-    """Whether a value is what others are multiplied by or looked up in, as weights are; data come first in a product of matrices."""
+    """Whether others are multiplied by a value or looked up in it, as in weights; data come first in a matmul."""
     return any(
         value.nr in op.inputs[op.name != "embedding" :] if op.name in ops.LAYERS | {"mv", "embedding"}
         else op.name in ops.FACTORS and any(len(value.shape) < len(seen.values[nr].shape) for nr in op.inputs)
@@ -267,7 +272,8 @@ def _lost_in_part(seen: Observation) -> Iterator[Match]:
                 single = value.floating and value.leaf is None and not value.shape and value.of_grad is None
                 found = cut(seen, values, value.nr) if single else None
                 if found is not None and without_graph(seen, [value.nr], each) is None:
-                    words = "{at}, cuts a term of the loss off, which {user} adds: it is a constant there, and nothing learns from it."
+                    words = "{at}, cuts a term of the loss off, which {user} adds: it is a constant there, and " \
+                        "nothing learns from it."  # fmt: skip
                     yield Match(
                         found.line, [op, found.step.op], user=op, path=found.step.way, cut=found.step.made.nr,
                         given=_told(found, words, certain=False, share=0.6),
@@ -276,7 +282,7 @@ def _lost_in_part(seen: Observation) -> Iterator[Match]:
 
 
 def _drawn(seen: Observation) -> Iterator[Match]:
-    """A layer goes on from what ran unrecorded, such as a draw, though the loss reaches what that was made of in another way."""
+    """A layer uses an unrecorded result, such as a draw, but the loss reaches what it was made of in another way."""
     for each in first_and_last(seen.backwards):
         back = seen.recorded(each)
         values = {nr for leaf in seen.trained() if leaf.nr in each.got for nr in leaf.values}
@@ -298,7 +304,7 @@ def _drawn(seen: Observation) -> Iterator[Match]:
 
 
 def _goes_on(seen: Observation, found: Cut, back: set[int], taken: int) -> bool:
-    """Whether ops alone lead from a cut to what is taken, and the loss needs what was cut, but never asks how likely the draw was."""
+    """Whether ops alone lead from a cut to `taken`; the loss needs what was cut, but not how likely the draw was."""
     needed = any(nr in back and seen.values[nr].leaf is None for nr in found.step.way)
     on = seen.below([found.step.made.nr], lambda value: not value.requires_grad)
     asked = any(one.recorded and one.name in ops.DIFFERENCES for nr in on for one in seen.users(nr))
@@ -306,7 +312,7 @@ def _goes_on(seen: Observation, found: Cut, back: set[int], taken: int) -> bool:
 
 
 def _no_second_order(seen: Observation) -> Iterator[Match]:
-    """A gradient without a graph of its own becomes a part of a later loss: a constant, though it depends on what learns."""
+    """A later loss uses a gradient that has no graph: a constant there, though it depends on what learns."""
     learning = {leaf.nr for leaf in seen.trained()}
     for each in first_and_last(seen.backwards):
         asked = without_graph(seen, each.roots, each)
@@ -336,8 +342,8 @@ def _asked_in_vain(seen: Observation) -> Iterator[Match]:
             if learn and not rebound and "can't optimize" not in error:
                 given = {"fix": LOOK}
             yield Match(
-                at, [op, read], op=op.name, where=op.where, names=[value.name], path=[*op.inputs[:1], nr], cut=nr, read=read, keeps=given.get("fix") == LOOK,
-                given=given | {"explains": explains},
+                at, [op, read], op=op.name, where=op.where, names=[value.name], path=[*op.inputs[:1], nr], cut=nr,
+                read=read, keeps=given.get("fix") == LOOK, given=given | {"explains": explains},
             )  # fmt: skip
 
 
@@ -352,28 +358,29 @@ def _asked_unrequired(seen: Observation) -> Iterator[Match]:
             return
 
 
-UNASKED = telling("Nothing that led to the loss requires grad, so nothing was recorded and backward() raised an error. {names} {are} made without "
-        "requires_grad, first in line {first}.",
-    "Mark the tensors that should learn when you make them: requires_grad=True.", kind=OFF, certain=True, explains=True)  # fmt: skip
-THROWN_AWAY = telling("{at}: nothing goes on from here to the loss, so {names} {get} no gradient: what was computed with {them} is not used.",
-    "Use the result: give it a name, and hand it on to what comes next.")  # fmt: skip
+UNASKED = telling("Nothing that led to the loss requires grad, so nothing was recorded and backward() raised an error. "
+        "{names} {are} made without requires_grad, first in line {first}.", "Mark the tensors that should learn when "
+        "you make them: requires_grad=True.", kind=OFF, certain=True, explains=True)  # fmt: skip
+THROWN_AWAY = telling("{at}: nothing goes on from here to the loss, so {names} {get} no gradient: what was computed "
+        "with {them} is not used.", "Use the result: give it a name, and hand it on to what comes next.")  # fmt: skip
 LOOK = "Call {name}.retain_grad() before backward(): then {name} keeps its gradient, too."
-NO_GRAPH = "{at}, computes gradients without create_graph=True, so they have no history, and what is computed from them is a constant."
+NO_GRAPH = "{at}, computes gradients without create_graph=True, so they have no history, and what is computed from " \
+    "them is a constant."  # fmt: skip
 CREATE_GRAPH = "Ask for a graph of the gradient itself: `create_graph=True`."
 RULES = [
-    Rule("no-grad", _drawn,
-        "{at}: {made}, ran without being recorded, and {user}, goes on from its numbers: nothing in front of it learns from that.",
-        "Compute it outside of no_grad, and draw so that a slope is left, with rsample(), or from noise: `mean + std * T.randn_like(std)`.", share=0.5),
-    Rule("non-leaf", _asked_in_vain,
-        "{at}, computes {name} from another tensor (`{op}`), so {name} is not a leaf. backward() keeps gradients only for leaves: {name}.grad, read "
-        "in line {read}, is None.",
-        "Make {name} first and switch its gradient on afterwards, with `{name}.requires_grad_()`.", certain=True, share=1.0),
-    Rule(OFF, _asked_unrequired,
-        "{at}, makes {what} without requires_grad. The loss depends on it, but no gradient is computed for it: its .grad, read in line "
-        "{read}, is None.",
-        "If it should learn, make it with requires_grad=True, and in a module as a Parameter: `self.w = T.nn.Parameter(…)`.", share=0.5),
+    Rule("no-grad", _drawn, "{at}: {made}, ran without being recorded, and {user}, goes on from its numbers: nothing "
+        "in front of it learns from that.", "Compute it outside of no_grad, and draw so that a slope is left, with "
+        "rsample(), or from noise: `mean + std * T.randn_like(std)`.", share=0.5),
+    Rule("non-leaf", _asked_in_vain, "{at}, computes {name} from another tensor (`{op}`), so {name} is not a leaf. "
+        "backward() keeps gradients only for leaves: {name}.grad, read in line {read}, is None.",
+        "Make {name} first and switch its gradient on afterwards, with `{name}.requires_grad_()`.",
+        certain=True, share=1.0),
+    Rule(OFF, _asked_unrequired, "{at}, makes {what} without requires_grad. The loss depends on it, but no gradient is "
+        "computed for it: its .grad, read in line {read}, is None.", "If it should learn, make it with "
+        "requires_grad=True, and in a module as a Parameter: `self.w = T.nn.Parameter(…)`.", share=0.5),
     Rule("cut", _without_gradient),
     Rule("unused", _unused),
-    Rule("cut", _no_second_order, NO_GRAPH + " The loss of a later pass uses them, and no weight learns from that.", CREATE_GRAPH, certain=True, share=0.6),
+    Rule("cut", _no_second_order, NO_GRAPH + " The loss of a later pass uses them, and no weight learns from that.",
+        CREATE_GRAPH, certain=True, share=0.6),
     Rule("cut", _lost_in_part),
 ]  # fmt: skip

@@ -35,21 +35,25 @@ class Made:
 
 Cause = tuple[str, Callable[[Made], object], str, str]  # kind, pattern, words, fix; the first that fits is the cause
 FORWARD: list[Cause] = [
-    ("half-range", lambda m: m.half and m.name not in ROOTS | LOGARITHMS, "`{op}` exceeds 65504, the largest number of float16.{sizes}",
-        "Compute this in float32, or scale it down first. Use float() here, and half precision where numbers stay small."),
+    ("half-range", lambda m: m.half and m.name not in ROOTS | LOGARITHMS, "`{op}` exceeds 65504, the largest number of "
+        "float16.{sizes}", "Compute this in float32, or scale it down first. Use float() here, and half precision "
+        "where numbers stay small."),
     ("zero-by-zero", lambda m: m.name in SOFTMAXES and m.low == -math.inf,
-        "a row of the input of `{op}` is minus infinity everywhere: no probability is left to distribute, and the row is nan.",
-        "Leave at least one place of each row unmasked, or set such rows to 0 before you use them."),
+        "a row of the input of `{op}` is minus infinity everywhere: no probability is left to distribute, and the row "
+        "is nan.", "Leave at least one place of each row unmasked, or set such rows to 0 before you use them."),
     ("log-of-zero", lambda m: m.name in LOGARITHMS, "`{op}` received {low}, where it has no finite value.",
-        "Use the function that includes the logarithm (log_softmax, cross_entropy, binary_cross_entropy_with_logits), or keep away from 0: "
-        "`T.log(p + 1e-8)`."),
-    ("sqrt-at-zero", lambda m: m.name in ROOTS or (m.name == "pow" and (m.low or 0.0) < 0 and m.nan), "`{op}` received {low}.",
+        "Use the function that includes the logarithm (log_softmax, cross_entropy, binary_cross_entropy_with_logits), "
+        "or keep away from 0: `T.log(p + 1e-8)`."),
+    ("sqrt-at-zero", lambda m: m.name in ROOTS or (m.name == "pow" and (m.low or 0.0) < 0 and m.nan),
+        "`{op}` received {low}.",
         "Keep the input of a root above 0, or of any power that is no whole number: `T.sqrt(x.clamp(min=0) + 1e-8)`."),
-    ("zero-by-zero", lambda m: m.name in QUOTIENTS or (m.name == "pow" and m.low == 0 and (m.peak or 0.0) < 1e6), "`{op}` divides by 0: {what}.",
+    ("zero-by-zero", lambda m: m.name in QUOTIENTS or (m.name == "pow" and m.low == 0 and (m.peak or 0.0) < 1e6),
+        "`{op}` divides by 0: {what}.",
         "Keep the divisor away from 0: `/ total.clamp(min=1)` for a count, `/ (std + 1e-8)` for a deviation."),
     ("overflow", lambda m: m.name in POWERS, "`{op}` overflows {dtype}.{sizes}",
         "Subtract the largest first, or use softmax, log_softmax or logsumexp, which do it for you."),
-    ("not-finite", lambda m: m.name in ARCS and (m.peak or 0.0) >= 1, "`{op}` is finite only between -1 and 1.{sizes}", ARC),
+    ("not-finite", lambda m: m.name in ARCS and (m.peak or 0.0) >= 1,
+        "`{op}` is finite only between -1 and 1.{sizes}", ARC),
     ("not-finite", lambda m: True, "`{op}` gives {what} for finite inputs.{sizes}",
         "Look at the inputs of this line: print their smallest and largest number."),
 ]  # fmt: skip
@@ -57,16 +61,16 @@ BACKWARD: list[Cause] = [
     ("norm-at-zero", lambda m: m.name in NORMS, "`{op}` of a vector of zeros has no slope: its gradient is nan.",
         "Compare squared distances, or add a little under the root: `(x.pow(2).sum(1) + 1e-8).sqrt()`."),
     ("sqrt-at-zero", lambda m: m.name in ROOTS | {"pow", "std", "var"},
-        "`{op}` at {low}. Its slope there is infinite. The chain rule turns that into infinity, or into nan where it is multiplied by 0.",
-        "Keep away from 0: `T.sqrt(x + 1e-8)`."),
+        "`{op}` at {low}. Its slope there is infinite. The chain rule turns that into infinity, or into nan where it "
+        "is multiplied by 0.", "Keep away from 0: `T.sqrt(x + 1e-8)`."),
     ("log-of-zero", lambda m: m.name in LOGARITHMS, "the slope of `{op}` at 0 is infinite.",
         "Use log_softmax or cross_entropy on the scores, or keep away from 0: `T.log(p + 1e-8)`."),
-    ("not-finite", lambda m: m.infinite,
-        "`{op}` is given an infinity and so has no finite slope with respect to its other input: in the backward pass, 0 × infinity is nan.",
+    ("not-finite", lambda m: m.infinite, "`{op}` is given an infinity and so has no finite slope with respect to its "
+        "other input: in the backward pass, 0 × infinity is nan.",
         "Do this before the infinities are put in: a mask of -inf belongs right before the softmax."),
     ("not-finite", lambda m: m.nans,
-        "`{op}` is given a nan, which is its slope with respect to its other input: in the backward pass, 0 × nan is nan.",
-        "Take the nan out before this op, with nan_to_num(): what follows hides it only in the forward pass."),
+        "`{op}` is given a nan, which is its slope with respect to its other input: in the backward pass, 0 × nan is "
+        "nan.", "Take the nan out before this op, with nan_to_num(): what follows hides it only in the forward pass."),
     ("not-finite", lambda m: m.name in ARCS, "the slope of `{op}` at -1 and 1 is infinite.", ARC),
     ("half-range", lambda m: m.half, "the gradient that `{op}` passes on exceeds half precision.",
         "Compute this in float32, or scale the loss before backward() and unscale the gradients after it."),
@@ -74,8 +78,10 @@ BACKWARD: list[Cause] = [
         "Look at the inputs of this line: one of them is where the function has no slope."),
 ]  # fmt: skip
 HIDDEN: Cause = ("where", lambda m: True,
-    "`{op}` has no finite slope for some of its inputs, and {hides} hides that only in the forward pass. In the backward pass, 0 × {times} is nan.",
-    "Make the input safe as well, before the op: `T.where(x > 0, x, T.ones_like(x))` inside, the same condition outside.")  # fmt: skip
+    "`{op}` has no finite slope for some of its inputs, and {hides} hides that only in the forward pass. In the "
+        "backward pass, 0 × {times} is nan.",
+    "Make the input safe as well, before the op: `T.where(x > 0, x, T.ones_like(x))` inside, the same condition "
+        "outside.")  # fmt: skip
 
 
 def _explained(seen: Observation, op: Ran, value: Seen, causes: list[Cause], end: str, **told: Any) -> Match:
@@ -83,7 +89,8 @@ def _explained(seen: Observation, op: Ran, value: Seen, causes: list[Cause], end
     made = Made(op, value, [seen.values[nr] for nr in op.inputs])
     kind, _, words, fix = next(cause for cause in causes if cause[1](made))
     return Match(
-        op, cut=value.nr, low=made.low if made.low is not None else "a number below 0", below=(made.low or 0.0) < 0, what=_said(value), dtype=value.dtype, times="nan" if made.nans else "infinity",
+        op, cut=value.nr, low=made.low if made.low is not None else "a number below 0", below=(made.low or 0.0) < 0,
+        what=_said(value), dtype=value.dtype, times="nan" if made.nans else "infinity",
         sizes=f" Its input reaches {number(made.peak)} in size." if made.peak is not None else "",
         given={"kind": kind, "words": "{at}: " + words + end, "fix": fix}, **told,
     )  # fmt: skip
@@ -148,19 +155,22 @@ def _backward(seen: Observation, each: Through, bad: list[int]) -> Match:
     hidden = hider is not None and (value.grad == 0 or not value.finite)
     end = f" The loss is finite ({number(each.loss or 0.0)}), but the gradient of {{names}} is not."
     return _explained(
-        seen, op, value, [HIDDEN] if hidden else BACKWARD, end, lines=[hider], names=names, path=seen.route(each.roots[0], lambda one: one is value)[::-1] or [value.nr],
+        seen, op, value, [HIDDEN] if hidden else BACKWARD, end, lines=[hider], names=names,
+        path=seen.route(each.roots[0], lambda one: one is value)[::-1] or [value.nr],
         hides=f"`{hider.name}` in line {hider.line}" if hider is not None else "",
     )  # fmt: skip
 
 
 THROWN = telling("The loss went {walk} before it stopped being finite: each step throws {names} further than the last.",
     "Make the steps smaller, or clip the gradient before them.", kind="exploding", certain=False)  # fmt: skip
-WARNED = '{at}: NumPy warned of it, "{text}". What is not finite comes in with {name}, in {made}, and reaches the loss of line {back}.'
-UNSEEN = telling("The gradient of {names} is not finite after {at}.", "Look at the ops between it and the loss.", kind="not-finite")  # fmt: skip
+WARNED = '{at}: NumPy warned of it, "{text}". What is not finite comes in with {name}, in {made}, and reaches the ' \
+    "loss of line {back}."  # fmt: skip
+UNSEEN = telling("The gradient of {names} is not finite after {at}.", "Look at the ops between it and the loss.",
+        kind="not-finite")  # fmt: skip
 RULES = [
-    Rule("not-finite-input", _broken,
-        "{name}, made in {at}, contains numbers that are not finite before anything is computed with it. They reach the loss of line {back}.",
-        "Look for missing numbers in the data. Fill them with nan_to_num(), or drop the rows.", certain=True, share=1.0),
+    Rule("not-finite-input", _broken, "{name}, made in {at}, contains numbers that are not finite before anything is "
+        "computed with it. They reach the loss of line {back}.", "Look for missing numbers in the data. Fill them with "
+        "nan_to_num(), or drop the rows.", certain=True, share=1.0),
 ]  # fmt: skip
 
 
@@ -181,7 +191,7 @@ def _begins(seen: Observation, root: Seen) -> list[int]:
 
 
 def _first_bad(seen: Observation, each: Through, bad: list[int]) -> tuple[Ran, Seen] | None:
-    """The op whose output got a finite gradient, and whose input got one that is not; rather one that is not linear: a sum does no harm."""
+    """The op that turned a finite gradient into one that is not, and its output; a linear op as the last choice."""
     broken = {nr for leaf in bad for nr in seen.leaves[leaf].values}
     broken |= {nr for nr, peak in each.reached if not math.isfinite(peak)}
     # whose gradient is broken, and of no value that was computed from them

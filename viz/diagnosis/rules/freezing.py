@@ -26,15 +26,17 @@ def _frozen(seen: Observation) -> Iterator[Match]:
 
 
 def _steps_since(seen: Observation, leaf: Leaf) -> int:
-    """How many steps the optimizer that had trained a leaf took after the one for its last gradient; another may be for the others."""
+    """The steps of the optimizer that had trained a leaf, after the one for its last gradient; not those of others."""
     last = seen.passes[leaf.gradients[-1][0] - 1]
     who = seen.stepped_by(last)
     return sum(m.kind == "step" and m.who == who and m.order > last.order for m in seen.moments) - 1
 
 
-NEW = telling("{at}, switches requires_grad off for {names} too, which nothing has trained yet: it stays as it was made, beside what was trained before.",
-    "Leave out what is new: freeze first and replace the layer afterwards, or freeze by a test that spares it.", share=0.5)  # fmt: skip
+NEW = telling("{at}, switches requires_grad off for {names} too, which nothing has trained yet: it stays as it was "
+        "made, beside what was trained before.", "Leave out what is new: freeze first and replace the layer "
+        "afterwards, or freeze by a test that spares it.", share=0.5)  # fmt: skip
 RULES = [
-    Rule("requires-grad-off", _frozen, "{at}, switches requires_grad off for {names}, and {count} more steps of its optimizer found no gradient.",
-        "Switch it on again where this part is to learn, or freeze by a test that leaves it out: print the names that stay trainable.", share=0.5),
+    Rule("requires-grad-off", _frozen, "{at}, switches requires_grad off for {names}, and {count} more steps of its "
+        "optimizer found no gradient.", "Switch it on again where this part is to learn, or freeze by a test that "
+        "leaves it out: print the names that stay trainable.", share=0.5),
 ]  # fmt: skip

@@ -23,7 +23,7 @@ MOST_TURNS = 8  # of a line that are looked at for what they take from the turn 
 
 
 def _graphs(seen: Observation) -> Iterator[Match]:
-    """A history that never ends: a line goes on from what it made before a backward pass, or a variable keeps a graph of each step."""
+    """An endless history: a line uses its result from before a backward pass, or a variable keeps each step's graph."""
     for line, found in _carried(seen).items():
         op, value = found[0]
         later = [each for each in seen.passes if each.ops > op.nr]
@@ -35,8 +35,9 @@ def _graphs(seen: Observation) -> Iterator[Match]:
             continue  # a pass that comes later needs it, as a loss of several tasks
         raised = any(SECOND in each.raised or WRITTEN in each.raised for each in seen.passes)
         yield Match(
-            _handed_on(seen, op, later[0].stack) if state else line, [line], names=names, where=op.where, path=[value.nr, *op.outputs[:1]],
-            cut=value.nr, called=called, state=called.partition("[")[0], given=STATE | {"explains": raised} if state else {},
+            _handed_on(seen, op, later[0].stack) if state else line, [line], names=names, where=op.where,
+            path=[value.nr, *op.outputs[:1]], cut=value.nr, called=called, state=called.partition("[")[0],
+            given=STATE | {"explains": raised} if state else {},
         )  # fmt: skip
     for sums in _summed(seen).values():
         if len(sums) >= STEADY:
@@ -58,7 +59,7 @@ def _shares(seen: Observation, each: Through, value: Seen, op: Ran) -> bool:
 
 
 def _summed(seen: Observation) -> dict[int | None, list[Ran]]:
-    """By line: sums of single numbers that go on from what the same line made, where no pass ever goes back through them."""
+    """By line: running sums of single numbers, through which no backward pass ever goes."""
     found = seen.ops if seen.passes else []
     sums = [op for op in found if op.name in SUMS and op.recorded and not seen.values[op.outputs[-1]].shape]
     made = {nr: op for op in sums for nr in op.outputs}
@@ -76,7 +77,7 @@ def _later(seen: Observation, one: Ran, other: Ran) -> bool:
 
 
 def _carried(seen: Observation) -> dict[int, list[tuple[Ran, Seen]]]:
-    """By line: ops that take a value from before the last backward pass that goes back to what they had made themselves."""
+    """By line: ops whose input is older than the last backward pass and was computed from their own earlier results."""
     ends = [each.ops for each in seen.passes if each.done and each.kind == "backward"]
     lines: dict[int, list[tuple[Ran, Seen]]] = defaultdict(list)
     for op in seen.ops if ends else ():
@@ -121,7 +122,8 @@ def _twice(seen: Observation) -> Iterator[Match]:
     failed = next((each for each in seen.passes if SECOND in each.raised), None)
     before = [
         each for each in seen.passes
-        if failed is not None and each.nr < failed.nr and each.done and not (each.retain or each.create) and _both(seen, each, failed)
+        if failed is not None and each.nr < failed.nr and each.done and not (each.retain or each.create)
+        and _both(seen, each, failed)
     ]  # fmt: skip
     shared = {nr for each in before for nr in _both(seen, each, failed)} if failed is not None else set()
     if failed is None or not shared:
@@ -144,7 +146,7 @@ def _twice(seen: Observation) -> Iterator[Match]:
 
 
 def _attached(seen: Observation, first: Through, failed: Through, shared: set[int]) -> tuple[Through, Through] | None:
-    """Of two passes the one that is not meant to change what made the part they share, and the other: what their optimizers hold tells."""
+    """The pass that, by what optimizers hold, should not change what made the shared part; and the other pass."""
     between = [m for m in seen.moments if first.order < m.order < failed.order and 0 <= m.who < len(seen.optimizers)]
     stepped = {nr for m in between if m.kind == "step" for nr in seen.optimizers[m.who].leaves}
     zeroed = {nr for m in between if m.kind == "zero" for nr in seen.optimizers[m.who].leaves}
@@ -161,8 +163,8 @@ def _left_attached(seen: Observation, own: Through, other: Through, shared: set[
     value = seen.values[max(shared.intersection(use.inputs))]
     line, name = next(iter(use.stack[-len(own.stack) :]), None), value.name or "what it is given"
     return Match(
-        line, [own, other, value], names=[value.name], path=[value.nr, *use.outputs[:1]], cut=value.nr, what=name, own=own.line, own_at=own,
-        other=other, given=ATTACHED,
+        line, [own, other, value], names=[value.name], path=[value.nr, *use.outputs[:1]], cut=value.nr, what=name,
+        own=own.line, own_at=own, other=other, given=ATTACHED,
     )  # fmt: skip
 
 
@@ -174,7 +176,8 @@ def _written(seen: Observation) -> Iterator[Match]:
     needed, writes = seen.behind(failed), _writes(seen, failed)
     told: dict[str, Any] = {"back": failed.line}
     steps = [
-        (write.order, leaf.name, write) for leaf in seen.leaves if _used_before(seen, needed.intersection(leaf.values), failed)
+        (write.order, leaf.name, write)
+        for leaf in seen.leaves if _used_before(seen, needed.intersection(leaf.values), failed)
         for write in leaf.writes if write.kind in ("step", "update") and write.order < failed.order
     ]  # fmt: skip
     if steps and not any(named for named, *_ in writes):
@@ -203,7 +206,7 @@ def _used_before(seen: Observation, values: set[int], failed: Through) -> bool:
 
 
 def _writes(seen: Observation, failed: Through) -> list[tuple[bool, bool, int]]:
-    """Ops in place on what a pass needs: whether the error names its maker, whether it was in use, and number; the likeliest first."""
+    """In-place ops on what a pass needs, likeliest first: whether the error names its maker, whether in use, number."""
     needed, found = {one.nr for nr in seen.behind(failed) for one in sharing(seen, nr)}, []
     node = re.search(r"output \d+ of (\w+?)(?:Backward\d*)?,", failed.raised)
     for op in (one for one in seen.ops[: failed.ops] if one.in_place and one.inputs):
@@ -224,32 +227,37 @@ def sharing(seen: Observation, nr: int) -> list[Seen]:
     return chain
 
 
-STATE = telling("{at}, carries {called} over from before the last backward pass, with its whole history: the graph of each step is attached to that "
-        "of the step before.",
-    "Cut the history between the steps: `{state} = {state}.detach()`, or each part of a tuple. retain_graph=True would only make it longer.",
-    kind="state-not-detached", share=1.0)  # fmt: skip
-SUMMED = telling("{at}, adds up {count} numbers with their history, and no backward() goes back through it: the graph of each is kept.",
-    "Add plain numbers, with item(), and evaluate under no_grad.", share=0.3)  # fmt: skip
+STATE = telling("{at}, carries {called} over from before the last backward pass, with its whole history: the graph of "
+        "each step is attached to that of the step before.",
+        "Cut the history between the steps: `{state} = {state}.detach()`, or each part of a tuple. retain_graph=True "
+        "would only make it longer.", kind="state-not-detached", share=1.0)  # fmt: skip
+SUMMED = telling("{at}, adds up {count} numbers with their history, and no backward() goes back through it: the graph "
+        "of each is kept.", "Add plain numbers, with item(), and evaluate under no_grad.", share=0.3)  # fmt: skip
 KEPT = {"words": "{name} holds {count} tensors of several steps, each with its graph: no step's graph is freed."}
 IN_VAIN = telling("{at}, keeps the graph and all that is saved in it; no later pass went through it ({count}).",
     "Remove retain_graph.", kind="retain-graph", explains=False, share=0.5)  # fmt: skip
-TWICE = telling("{at}, goes back through the graph that line {first} already went through: the first pass freed what the nodes had saved.",
-    "Compute the loss again before the second backward(). Use retain_graph=True in the first only if both passes need the same numbers.")  # fmt: skip
-TOGETHER = telling("{at}, and line {back}, both go back through {what}: the first freed what its nodes had saved, and the second needs it.",
+TWICE = telling("{at}, goes back through the graph that line {first} already went through: the first pass freed what "
+        "the nodes had saved.", "Compute the loss again before the second backward(). Use retain_graph=True in the "
+        "first only if both passes need the same numbers.")  # fmt: skip
+TOGETHER = telling("{at}, and line {back}, both go back through {what}: the first freed what its nodes had saved, and "
+        "the second needs it.",
     "Add the losses up and go back once through the sum, or use retain_graph=True in the first.")  # fmt: skip
-ATTACHED = telling("{at}, takes {what} with its history into the loss of line {own}, which is not meant to change what made {what}. Of two passes "
-        "through it, those of {own_at} and {other}, the first freed what the nodes had saved.",
+ATTACHED = telling("{at}, takes {what} with its history into the loss of line {own}, which is not meant to change what "
+        "made {what}. Of two passes through it, those of {own_at} and {other}, the first freed what the nodes had "
+        "saved.",
     "Pass it on without its history there: `{what}.detach()`.")  # fmt: skip
-SHARED = telling("{at}, writes into what {made}, made. That is no copy: it writes over what an earlier op had saved for backward(), and line {back} "
-        "refused to compute with the wrong numbers.",
+SHARED = telling("{at}, writes into what {made}, made. That is no copy: it writes over what an earlier op had saved "
+        "for backward(), and line {back} refused to compute with the wrong numbers.",
     "Write into a copy: call clone() after detach(). Or write after backward().")  # fmt: skip
-STEP_LATER = "Step after both passes: move line {back} before this one. Or run the model again after the step, and compute the second loss from that."
+STEP_LATER = "Step after both passes: move line {back} before this one. Or run the model again after the step, and " \
+    "compute the second loss from that."  # fmt: skip
 RULES = [
-    Rule("graph-grows", _graphs, "{at}, adds to {called} with its history: the graphs of all steps are connected, and none is freed.",
-        "Keep the number alone, with item() or detach().", certain=True, share=0.7),
-    Rule("second-backward", _twice, "{at}, ran once, but two backward passes went through it: the one in line {back} found its saved tensors freed.",
+    Rule("graph-grows", _graphs, "{at}, adds to {called} with its history: the graphs of all steps are connected, and "
+        "none is freed.", "Keep the number alone, with item() or detach().", certain=True, share=0.7),
+    Rule("second-backward", _twice, "{at}, ran once, but two backward passes went through it: the one in line {back} "
+        "found its saved tensors freed.",
         "Compute it again in each step, or detach() it if it should not learn.", certain=True, explains=True),
-    Rule("in-place", _written,
-        "{at}, writes over {what} (`{how}`), which an earlier op had saved for backward(): line {back} refused to compute with the wrong numbers.",
-        "Compute a new value instead of writing into this one. Or write after backward().", certain=True, explains=True),
+    Rule("in-place", _written, "{at}, writes over {what} (`{how}`), which an earlier op had saved for backward(): line "
+        "{back} refused to compute with the wrong numbers.", "Compute a new value instead of writing into this one. Or "
+        "write after backward().", certain=True, explains=True),
 ]  # fmt: skip

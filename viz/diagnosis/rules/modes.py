@@ -35,6 +35,6 @@ def _evaluating(seen: Observation) -> Iterator[Match]:
 
 RULES = [
     Rule("eval-mode", _evaluating,
-        "{at}, puts the model in evaluation mode, and {count} steps were taken in it: {layers} did not do what is done in training.",
-        "Call train() of the model before the training steps, after each evaluation.", share=0.7),
+        "{at}, puts the model in evaluation mode, and {count} steps were taken in it: {layers} did not do what is done "
+        "in training.", "Call train() of the model before the training steps, after each evaluation.", share=0.7),
 ]  # fmt: skip

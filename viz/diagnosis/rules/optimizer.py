@@ -21,14 +21,14 @@ def _lost(seen: Observation) -> list[Leaf]:
 
 
 def _learns_again(seen: Observation, leaf: Leaf) -> bool:
-    """Whether passes brought a named tensor gradients again and again; an input that is only looked at is made anew, or asked for its own."""
+    """Whether a named tensor got several gradients; an input under study is made anew, or asked for its own."""
     kinds = [seen.passes[nr - 1].kind for nr, _ in leaf.gradients]
     kinds += [one.kind for one in seen.passes if one.kind == "grad" and one.create]  # as of an equation, in its points
     return bool(leaf.name) and not leaf.asked and len(kinds) > 1 and "grad" not in kinds
 
 
 def _changed(leaf: Leaf) -> bool:
-    """Whether an update changed it, or a write between its gradients, as a target network gets the numbers of another."""
+    """Whether an update changed it, or a write between its gradients, as in a target network that copies another."""
     first, last = leaf.gradients[0][0], leaf.gradients[-1][0]
     return any(write.kind == "update" or first <= write.after < last for write in leaf.writes)
 
@@ -69,19 +69,19 @@ def _nobody_steps(seen: Observation) -> Iterator[Match]:
         how = "" if left[0].parameter else " A module registers only Parameters: `self.w = T.nn.Parameter(…)`."
         untouched = sum(all(write.kind == "init" for write in leaf.writes) for leaf in left)
         yield Match(
-            optimizer, names=seen.called(leaf.nr for leaf in left), count=len(left[0].gradients), kind=optimizer.kind, how=how,
-            given={"share": untouched / max(1, untouched + len(held))},
+            optimizer, names=seen.called(leaf.nr for leaf in left), count=len(left[0].gradients), kind=optimizer.kind,
+            how=how, given={"share": untouched / max(1, untouched + len(held))},
         )  # fmt: skip
 
 
-UNREGISTERED = telling("{at}, keeps modules in a plain list or dict of {owner}, which parameters() does not look into. {names} got gradients, but "
-        "no optimizer holds them: they never change.",
-    "Keep them in nn.ModuleList: `self.{attribute} = T.nn.ModuleList([…])`.", kind="unregistered", certain=True, share=1.0)  # fmt: skip
-STALE = telling("{at}, creates new parameters after the optimizer was made in line {made}. The optimizer still holds the old ones, which no op uses "
-        "any more. {names} {get} gradients but never change.",
-    "Make the optimizer after that, or make it anew there.", kind="stale-optimizer", certain=True, share=1.0)  # fmt: skip
-EACH_PASS = telling("{at}, made a new parameter for each of {count} passes: none of them is held by an optimizer, and what a gradient says of one "
-        "is lost with it.",
+UNREGISTERED = telling("{at}, keeps modules in a plain list or dict of {owner}, which parameters() does not look into. "
+        "{names} got gradients, but no optimizer holds them: they never change.", "Keep them in nn.ModuleList: "
+        "`self.{attribute} = T.nn.ModuleList([…])`.", kind="unregistered", certain=True, share=1.0)  # fmt: skip
+STALE = telling("{at}, creates new parameters after the optimizer was made in line {made}. The optimizer still holds "
+        "the old ones, which no op uses any more. {names} {get} gradients but never change.", "Make the optimizer "
+        "after that, or make it anew there.", kind="stale-optimizer", certain=True, share=1.0)  # fmt: skip
+EACH_PASS = telling("{at}, made a new parameter for each of {count} passes: none of them is held by an optimizer, and "
+        "what a gradient says of one is lost with it.",
     "Make it once, in __init__, and use it in forward: `self.w = T.nn.Parameter(…)`.")  # fmt: skip
 
 
@@ -113,7 +113,7 @@ def _put_in(seen: Observation, leaf: Leaf) -> int | None:
 
 
 def _nearest(seen: Observation, lost: list[Leaf]) -> Held:
-    """The optimizer that should have held them: the one that steps after their passes; of two that hold the same leaves, the later."""
+    """The optimizer that should hold them: it steps after their passes; of two with the same leaves, the later one."""
     turns = Counter(seen.stepped_by(seen.passes[nr - 1]) for nr in {nr for leaf in lost for nr, _ in leaf.gradients})
     alike = Counter(frozenset(held.leaves) for held in seen.optimizers)
     twins = [held for held in seen.optimizers if alike[frozenset(held.leaves)] > 1]
@@ -157,10 +157,10 @@ def _steps_along(seen: Observation, held: Held, own: list[Through]) -> Match | N
 
 
 RULES = [
-    Rule("not-in-optimizer", _nobody_steps,
-        "{names} got gradients in {count} backward passes but never changed: no optimizer holds {them}. {at}, the {kind}, holds others.",
+    Rule("not-in-optimizer", _nobody_steps, "{names} got gradients in {count} backward passes but never changed: no "
+        "optimizer holds {them}. {at}, the {kind}, holds others.",
         "Give it to the optimizer too.{how} If it is frozen on purpose, switch its requires_grad off."),
-    Rule("reversed", _along_the_gradient,
-        "Each of {count} steps went along the gradient from backward() instead of against it, and the loss rises: {first} → {last}. {at}, {how}.",
+    Rule("reversed", _along_the_gradient, "Each of {count} steps went along the gradient from backward() instead of "
+        "against it, and the loss rises: {first} → {last}. {at}, {how}.",
         "Leave the sign of the gradient to the optimizer, which subtracts it; by hand, subtract it too."),
 ]  # fmt: skip

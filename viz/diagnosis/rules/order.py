@@ -112,33 +112,37 @@ def _clips(seen: Observation) -> Iterator[Match]:
 
 
 def _own_call(seen: Observation, zero: Moment) -> int | None:
-    """The line of a zero_grad(); of one in a helper that other lines call too, the line that called the helper this time."""
+    """The line of a zero_grad(); in a helper that other lines call too, the line that called the helper this time."""
     others = (m for m in seen.moments if m.kind == "zero" and m.line == zero.line and set(m.stack) != set(zero.stack))
     other = next(others, None)
     return zero.line if other is None else next((line for line in zero.stack if line not in other.stack), zero.line)
 
 
 TO_ZERO = telling("{at}, makes every gradient 0, each of {count} times: the largest size that it allows is 0.",
-    "Allow a size above 0, such as 1.0, or leave the line out.", kind="times-zero", certain=False, share=0.9)  # fmt: skip
+    "Allow a size above 0, such as 1.0, or leave the line out.", kind="times-zero", certain=False,
+        share=0.9)  # fmt: skip
 NO_PASS = telling("{count} steps were taken, in {step}, but no backward pass ran: no step found a gradient.{how}",
     "Call backward() before each step: `loss.backward()`.", kind="never-backward")  # fmt: skip
-HANDED_OUT = telling("{at}, returns the gradients of {names} and leaves .grad as it is, where the step in {step}, looks: none of {count} steps found one.",
-    "Call backward() instead, or put each into its place before the step: `p.grad = g`.", kind="never-backward")  # fmt: skip
+HANDED_OUT = telling("{at}, returns the gradients of {names} and leaves .grad as it is, where the step in {step}, "
+        "looks: none of {count} steps found one.", "Call backward() instead, or put each into its place before the "
+        "step: `p.grad = g`.", kind="never-backward")  # fmt: skip
 NO_STEP = telling("{count} backward passes ran, and the {held} of line {made} never took a step.{how}",
     "Call step() of the optimizer after backward().", kind="never-steps", certain=False)  # fmt: skip
 TOO_EARLY = telling("{at}, steps before the backward() of the same iteration: none of {count} steps found a gradient.",
     "Call zero_grad(), backward() and step() in this order.", kind="step-before-backward")  # fmt: skip
 RULES = [
-    Rule("no-zero-grad", _adding,
-        "{adding} adds to gradients that a step had already used: nothing reset them. The step in line {step} then used the sum, {times} times.{how}",
+    Rule("no-zero-grad", _adding, "{adding} adds to gradients that a step had already used: nothing reset them. The "
+        "step in line {step} then used the sum, {times} times.{how}",
         "Reset the gradients in each step, before backward(): `{zero}`.", certain=True),
     Rule("zero-before-step", _found_nothing,
         "{at}, resets the gradients between backward() and step(): none of {count} steps in line {step} found one.",
         "Zero the gradients before backward(), or after step().", certain=True, share=1.0),
     Rule("never-backward", _never, certain=True),
-    Rule("zero-before-step", _thrown,
-        "{at}, resets gradients that no step has used: of {count} passes of line {back}, the gradients of {thrown} were thrown away.",
-        "If gradients should add up over several batches, reset them only after the step, and take a last step for what is left of them."),
-    Rule("not-kept", _clips, "{at}, clips nothing, {count} times: no gradient was there, or no step used what it had clipped.",
-        "Clip between backward() and step(), and give it the parameters anew each time: a generator can be gone through once.", share=0.5),
+    Rule("zero-before-step", _thrown, "{at}, resets gradients that no step has used: of {count} passes of line {back}, "
+        "the gradients of {thrown} were thrown away.", "If gradients should add up over several batches, reset them "
+        "only after the step, and take a last step for what is left of them."),
+    Rule("not-kept", _clips,
+        "{at}, clips nothing, {count} times: no gradient was there, or no step used what it had clipped.",
+        "Clip between backward() and step(), and give it the parameters anew each time: a generator can be gone "
+        "through once.", share=0.5),
 ]  # fmt: skip

@@ -19,7 +19,7 @@ def _refused(seen: Observation) -> Iterator[Match]:
 
 
 def _nothing_held(seen: Observation, line: int) -> Match:
-    """An optimizer of no parameters: they were frozen after they had learnt, or are those of modules in a plain list."""
+    """An optimizer without parameters: they had learnt and were then frozen, or their modules are in a plain list."""
     frozen = [leaf for leaf in seen.leaves if leaf.frozen_at is not None and leaf.gradients and not leaf.requires_grad]
     if frozen:
         names = seen.called(leaf.nr for leaf in frozen)
@@ -34,16 +34,20 @@ def _not_saved(seen: Observation, line: int) -> Match:
     return Match(next(began, None) or line, [line], used=line)
 
 
-FROZEN = telling("{at}, switches requires_grad off for {names}, which had learnt before, and line {made} finds nothing left that learns.",
-    "Switch it on again before the training goes on. To evaluate, `with T.no_grad():` is enough.", kind="requires-grad-off")  # fmt: skip
+FROZEN = telling("{at}, switches requires_grad off for {names}, which had learnt before, and line {made} finds nothing "
+        "left that learns.",
+    "Switch it on again before the training goes on. To evaluate, `with T.no_grad():` is enough.",
+        kind="requires-grad-off")  # fmt: skip
 REFUSALS: tuple[tuple[str, str, str, str, Callable[[Observation, int], Match]], ...] = (
     # the message, the kind, the words, what to do, and how the line to change is found
-    ("grad can be implicitly created only for scalar outputs", "not-scalar",
-        "{at}: backward() is called on several numbers. A gradient belongs to one number.",
-        "Make one number of them first, by mean() or sum(). Or give backward() one weight for each number.", lambda seen, line: Match(line)),
-    ("got an empty parameter list", "unregistered", "{at}: parameters() does not look into a plain list or dict, and the optimizer of line {made} got nothing.",
+    ("grad can be implicitly created only for scalar outputs", "not-scalar", "{at}: backward() is called on several "
+        "numbers. A gradient belongs to one number.", "Make one number of them first, by mean() or sum(). Or give "
+        "backward() one weight for each number.", lambda seen, line: Match(line)),
+    ("got an empty parameter list", "unregistered",
+        "{at}: parameters() does not look into a plain list or dict, and the optimizer of line {made} got nothing.",
         "Keep the layers as attributes of the model, and several in nn.ModuleList.", _nothing_held),
-    ("Inference tensors cannot be saved for backward", "inference-mode", "{at}, makes tensors that no gradient can ever pass by. Line {used} needs one for "
-        "backward().", "Use no_grad in place of inference_mode, or make a clone() of it outside.", _not_saved),
+    ("Inference tensors cannot be saved for backward", "inference-mode",
+        "{at}, makes tensors that no gradient can ever pass by. Line {used} needs one for backward().",
+        "Use no_grad in place of inference_mode, or make a clone() of it outside.", _not_saved),
 )  # fmt: skip
 RULES = [Rule("not-scalar", _refused, certain=True, explains=True)]

@@ -78,7 +78,8 @@ class Rule:
             certain, explains = given.get("certain", self.certain), given.get("explains", self.explains)
             share = given.get("share", 1.0 if explains else self.share)
             yield Finding(
-                kind, match.line, certain, said(seen, match, given.get("words", self.words)), _of_this_program(seen, said(seen, match, given.get("fix", self.fix))),
+                kind, match.line, certain, said(seen, match, given.get("words", self.words)),
+                _of_this_program(seen, said(seen, match, given.get("fix", self.fix))),
                 match.names, match.lines, KINDS[kind], match.told, match.where, match.path, match.cut, share, explains,
             )  # fmt: skip
 
@@ -125,8 +126,9 @@ def said(seen: Observation, match: Match, words: str) -> str:
     """The words with what was seen."""
     at, many = placed(seen, match.line), len(match.names) > 1
     told = {
-        "at": at, "At": at[0].upper() + at[1:], "op": getattr(match.at, "name", ""), "names": match.names, "name": (*match.names, "it")[0],
-        "are": "are" if many else "is", "get": "get" if many else "gets", "them": "them" if many else "it",
+        "at": at, "At": at[0].upper() + at[1:], "op": getattr(match.at, "name", ""), "names": match.names,
+        "name": (*match.names, "it")[0], "are": "are" if many else "is", "get": "get" if many else "gets",
+        "them": "them" if many else "it",
     }  # fmt: skip
     words = re.sub(r"(^|\. )\{at\}", r"\1{At}", words)
     text = _Words(seen).vformat(words, (), told | match.told)

@@ -1,4 +1,4 @@
-"""Wrong but silent: writes behind autograd's back, a backward that disagrees with numbers, steps uphill, a layer used twice."""
+"""Wrong but silent: writes through .data, a backward that disagrees with numbers, steps uphill, a layer used twice."""
 
 from __future__ import annotations
 
@@ -52,13 +52,15 @@ def _checked(seen: Observation) -> Iterator[Match]:
             continue
         span = seen.places.defined(check.name, "backward")
         yield Match(
-            check.line, [*(span or ())[1:], check.call], names=[check.name], text=check.text, more=" The sign is reversed." if check.opposite else "",
-            what="gives no gradient for" if check.missing else "disagrees with", given={"certain": not stands_in, "share": 0.2 if stands_in else 0.9},
+            check.line, [*(span or ())[1:], check.call], names=[check.name], text=check.text,
+            more=" The sign is reversed." if check.opposite else "",
+            what="gives no gradient for" if check.missing else "disagrees with",
+            given={"certain": not stands_in, "share": 0.2 if stands_in else 0.9},
         )  # fmt: skip
 
 
 def _second_order(seen: Observation) -> Iterator[Match]:
-    """A custom Function whose gradient is right, in a program that goes on from gradients: the derivative of that gradient is wrong."""
+    """A custom Function with a right gradient but a wrong second derivative, where gradients are differentiated."""
     for check in seen.functions if any(each.create for each in seen.passes) else ():
         if check.second:
             yield Match(
@@ -67,7 +69,7 @@ def _second_order(seen: Observation) -> Iterator[Match]:
 
 
 def _shared(seen: Observation) -> Iterator[Match]:
-    """One layer where two were meant: two lines use it, beside one of its shape that none does, or a list repeats it."""
+    """One layer where two were meant: two lines use it and an unused one has its shape, or a list repeats it."""
     weights = {part.nr: [seen.leaves[nr] for nr in seen.weights(part)] for part in seen.parts}
     shapes = {nr: [leaf.shape for leaf in own] for nr, own in weights.items()}
     # by a module, and not by what counts or saves all weights
@@ -107,19 +109,17 @@ def _behind_data(seen: Observation, nr: int) -> Seen | None:
 
 IDLE = telling("Lines {both} both use {twin}, and nothing uses {names}, which has the same shape.",
     "Use {short} in one of the two, if that was intended.")  # fmt: skip
-REPEATED = telling("{at}, puts one {made} into {times} places: this does not copy the layer, so all of them share its weights.",
-    "Make one for each place: `[{made}(…) for _ in range({times})]`.")  # fmt: skip
+REPEATED = telling("{at}, puts one {made} into {times} places: this does not copy the layer, so all of them share its "
+        "weights.", "Make one for each place: `[{made}(…) for _ in range({times})]`.")  # fmt: skip
 RULES = [
-    Rule("data-write", _data_writes,
-        "{at}, writes through .data over {names} that {what}, had saved. Nothing is checked there: backward() in line {back} computed with the new "
-        "numbers, and its gradients are wrong.",
-        "Write after backward(), or write under no_grad() without .data: then the engine raises an error instead of computing a wrong gradient.",
-        certain=True),
+    Rule("data-write", _data_writes, "{at}, writes through .data over {names} that {what}, had saved. Nothing is "
+        "checked there: backward() in line {back} computed with the new numbers, and its gradients are wrong.",
+        "Write after backward(), or write under no_grad() without .data: then the engine raises an error instead of "
+        "computing a wrong gradient.", certain=True),
     Rule("wrong-backward", _checked, "The backward of {names} {what} what its own forward does: {text}.{more}",
         "Check it against measured slopes while you write it, with gradcheck() in float64."),
-    Rule("wrong-backward", _second_order,
-        "The gradient that {names} returns is right, but its own derivative is not: to a backward that is differentiated again, what forward made "
-        "and kept is a constant.",
-        "Compute it anew in backward from the inputs, which `ctx.save_for_backward` keeps; `T.autograd.gradgradcheck` tells.", share=0.5),
+    Rule("wrong-backward", _second_order, "The gradient that {names} returns is right, but its own derivative is not: "
+        "to a backward that is differentiated again, what forward made and kept is a constant.", "Compute it anew in "
+        "backward from the inputs, which `ctx.save_for_backward` keeps; `T.autograd.gradgradcheck` tells.", share=0.5),
     Rule("used-twice", _shared, share=0.6),
 ]  # fmt: skip

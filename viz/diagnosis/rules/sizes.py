@@ -28,7 +28,7 @@ class Fall:
     early: float  # the gradient at its last run, which is the first that a gradient comes to
     late: float  # the gradient at its first run
     count: int  # of runs
-    # what runs there, with the logarithm of the factor between the gradient that comes to it and the one that it passes on
+    # each run, with the logarithm of the factor from the gradient that it gets to the one that it passes on
     ops: list[tuple[Ran, float]]
 
     @property
@@ -42,7 +42,8 @@ def _sizes(seen: Observation) -> Iterator[Match]:
     kinds = {each.kind for each in seen.passes if each.done and each.roots}
     whole = [
         each for each in seen.passes
-        if each.done and each.got and (each.kind == "backward" or kinds == {"grad"}) and all(map(math.isfinite, each.got.values()))
+        if each.done and each.got and (each.kind == "backward" or kinds == {"grad"})
+        and all(map(math.isfinite, each.got.values()))
     ]  # fmt: skip
     if not whole:
         return
@@ -57,7 +58,7 @@ def _sizes(seen: Observation) -> Iterator[Match]:
 
 
 def _settles(seen: Observation, fall: Fall) -> bool:
-    """Whether a line goes on from its own result and the same values each time, until it changes no more: later runs bring their gradient."""
+    """Whether a line iterates on its result and the same values to a fixed point: later runs bring their gradient."""
     # neither another row of one sequence each time, nor a weight that is turned
     takes = (op for op, _ in fall.ops if op.name not in CHOSEN)
     sources = (source(seen, nr, RESHAPES)[0] for op in takes for nr in op.inputs)
@@ -76,7 +77,7 @@ def _told(seen: Observation, fall: Fall, line: int | None, given: dict[str, Any]
 
 
 def _falls(seen: Observation, each: Through) -> list[Fall]:
-    """The lines whose results, one after the other, get ever smaller or larger gradients: deep stacks, and states of a recurrence."""
+    """Lines whose results get ever smaller or larger gradients, run by run: deep stacks and states of a recurrence."""
     arrived = {nr: peak for nr, peak in each.reached if 0 < peak < math.inf}
     runs: dict[tuple[int | None, str], list[float]] = defaultdict(list)
     lines: dict[int | None, list[tuple[Ran, float]]] = defaultdict(list)
@@ -93,7 +94,6 @@ def _falls(seen: Observation, each: Through) -> list[Fall]:
 
 
 def _weights(seen: Observation, op: Ran) -> list[Leaf]:
-    """The matrices of weights that an op takes."""
     taken = (source(seen, nr, RESHAPES)[0] for nr in op.inputs)
     return [seen.leaves[value.leaf] for value in taken if value.leaf is not None and len(value.shape) > 1]
 
@@ -111,9 +111,11 @@ def _to_change(seen: Observation, fall: Fall) -> int | None:
     return None
 
 
-WORDS = "{worst}, runs {count} times on the way from the loss, and the gradient {verb} from run to run: {early} at the last, {late} at the first.{by}"
-SMALLER = "Make the weights smaller (nn.init.kaiming_uniform_; in a recurrence orthogonal, with a gain of 1), normalize between the layers, or clip " \
-    "the gradients, with clip_grad_norm_() between backward() and step()."  # fmt: skip
+WORDS = "{worst}, runs {count} times on the way from the loss, and the gradient {verb} from run to run: {early} at " \
+    "the last, {late} at the first.{by}"  # fmt: skip
+SMALLER = "Make the weights smaller (nn.init.kaiming_uniform_; in a recurrence orthogonal, with a gain of 1), " \
+    "normalize between the layers, or clip the gradients, with clip_grad_norm_() between backward() and " \
+    "step()."  # fmt: skip
 SHRINKS = telling(WORDS, "Use {relu}weights of the size 1/sqrt(n) (nn.init.xavier_uniform_), residual connections, or "
     "normalization between the layers; in a recurrence an LSTM or GRU.", kind="vanishing")  # fmt: skip
 GROWS = telling(WORDS, SMALLER, kind="exploding")

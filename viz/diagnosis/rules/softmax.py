@@ -23,8 +23,9 @@ def _twice(seen: Observation) -> Iterator[Match]:
         value, maker = source(seen, op.inputs[0], ROWS)
         if maker is not None and maker.name in APPLIES[op.name]:
             yield Match(
-                layer_line(seen, maker), [op], names=[value.name], where=maker.where, path=[*maker.inputs[:1], value.nr, *op.outputs[:1]],
-                cut=value.nr, loss=op.line, name_of=op.name, made=maker.name, itself="sigmoid" if "entropy_with" in op.name else "softmax",
+                layer_line(seen, maker), [op], names=[value.name], where=maker.where,
+                path=[*maker.inputs[:1], value.nr, *op.outputs[:1]], cut=value.nr, loss=op.line, name_of=op.name,
+                made=maker.name, itself="sigmoid" if "entropy_with" in op.name else "softmax",
             )  # fmt: skip
 
 
@@ -41,7 +42,8 @@ def _summed_over(seen: Observation) -> Iterator[Match]:
         line = seen.parts[op.owner].line or op.line if op.library and op.owner is not None else op.line
         certain = user.name in ("nll_loss", "kl_div", "cross_entropy") and rank == 2
         yield Match(
-            line, [op, user], names=[value.name], op=op.name, dim=dim % rank, shape=str(value.shape), user=user.name, wanted=wanted, at_use=user.line,
+            line, [op, user], names=[value.name], op=op.name, dim=dim % rank, shape=str(value.shape), user=user.name,
+            wanted=wanted, at_use=user.line,
             takes="takes the classes from" if user.name in ops.TAKES_CLASSES else "sums over", where=op.where,
             written=dim, given={"certain": certain},
         )  # fmt: skip
@@ -103,17 +105,16 @@ def _along(op: Ran, rank: int | None = None) -> int | None:
 
 
 def _through(seen: Observation, before: Seen, after: Seen, op: int) -> tuple[int, Ran] | None:
-    """What is expected of a value in another shape, as a dimension of the first one: the last is the last of both, also of rows laid end to end."""
+    """The dimension expected after a reshape, in the shape before: the last of both, also of rows laid end to end."""
     found = _expected(seen, after, op) if before.shape[-1:] == after.shape[-1:] else None
     return (len(before.shape) - 1, found[1]) if found is not None and found[0] == len(after.shape) - 1 else None
 
 
 RULES = [
-    Rule("double-softmax", _twice,
-        "{at}: `{name_of}` in line {loss} takes the scores themselves and applies {itself} itself. After `{made}` all scores lie between 0 "
-        "and 1, and the gradient is a fraction of what it should be.",
+    Rule("double-softmax", _twice, "{at}: `{name_of}` in line {loss} takes the scores themselves and applies {itself} "
+        "itself. After `{made}` all scores lie between 0 and 1, and the gradient is a fraction of what it should be.",
         "Pass the scores to `{name_of}` unchanged, and use `{made}` only to report probabilities.", certain=True),
-    Rule("wrong-dim", _summed_over,
-        "{at}: `{op}` over dimension {dim} of shape {shape} makes the numbers along that dimension sum to 1, but `{user}` in line {at_use} "
-        "{takes} dimension {wanted}.", "Use the dimension that the next op works on: dim={wanted}.", share=0.8),
+    Rule("wrong-dim", _summed_over, "{at}: `{op}` over dimension {dim} of shape {shape} makes the numbers along that "
+        "dimension sum to 1, but `{user}` in line {at_use} {takes} dimension {wanted}.",
+        "Use the dimension that the next op works on: dim={wanted}.", share=0.8),
 ]  # fmt: skip

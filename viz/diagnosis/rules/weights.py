@@ -27,7 +27,7 @@ def sized(seen: Observation, leaf: Leaf) -> int | None:
 
 
 def outweighs(seen: Observation, value: Seen) -> int | None:
-    """The line that set the weight, or the bias, that makes the result of a layer so large; None where its input does."""
+    """The line that set the weight or bias that makes a layer's result so large; None if its input does."""
     op = source(seen, value.nr, RESHAPES)[1]
     given = [source(seen, nr, RESHAPES)[0] for nr in op.inputs] if op is not None else []
     weights = [(one.peak or 0.0, seen.leaves[one.leaf]) for one in given if one.leaf is not None]

@@ -35,29 +35,35 @@ class Shut:
 
 Cause = tuple[str, Callable[[Shut], object], str, str]  # kind, pattern, words, fix; the first that fits is the cause
 CAUSES: list[Cause] = [
-    ("zero", lambda shut: shut.name == "normal", "`{op}` draws numbers, and no slope leads from these to the mean and the deviation that they were drawn with.",
-        "Draw noise alone, and let it go through them, as rsample() of a distribution does: `mean + std * T.randn_like(std)`."),
+    ("zero", lambda shut: shut.name == "normal", "`{op}` draws numbers, and no slope leads from these to the mean and "
+        "the deviation that they were drawn with.", "Draw noise alone, and let it go through them, as rsample() of a "
+        "distribution does: `mean + std * T.randn_like(std)`."),
     ("flat", lambda shut: shut.name in ops.FLAT, "`{op}` is flat: its slope is 0 everywhere, so no gradient passes.",
         "Use a smooth replacement (tanh, sigmoid), or a straight-through estimator: `x + (x.round() - x).detach()`."),
     ("saturated", lambda shut: shut.one_class, "`{op}` over a dimension of length 1 is constant, so its slope is 0.",
-        "Take it over the dimension of the places, or the classes, to choose from: its result has the shape {shape}. For one output use sigmoid with "
-        "binary_cross_entropy_with_logits; softmax needs at least two classes."),
-    ("clamp", lambda shut: shut.name in ops.CLAMPS - {"relu6"}, "`{op}` holds every number at its bound (its input reaches {peak}), and its slope is 0 there.",
+        "Take it over the dimension of the places, or the classes, to choose from: its result has the shape {shape}. "
+        "For one output use sigmoid with binary_cross_entropy_with_logits; softmax needs at least two classes."),
+    ("clamp", lambda shut: shut.name in ops.CLAMPS - {"relu6"},
+        "`{op}` holds every number at its bound (its input reaches {peak}), and its slope is 0 there.",
         "Scale the input so that it lies within the bounds, or clamp only what you report."),
-    ("dead-relu", lambda shut: shut.name in ops.RELUS, "`{op}` gives 0 for every input it saw, and its slope is 0 there.",
-        "Start with a bias of 0 and a smaller learning rate, or use leaky_relu."),
+    ("dead-relu", lambda shut: shut.name in ops.RELUS, "`{op}` gives 0 for every input it saw, and its slope is 0 "
+        "there.", "Start with a bias of 0 and a smaller learning rate, or use leaky_relu."),
     ("saturated", lambda shut: shut.name in ops.SATURATES and shut.peak > SATURATING,
         "`{op}` is saturated: its input reaches {peak} in size, where its slope is 0.",
         "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller."),
     ("times-zero", lambda shut: shut.factor, "`{op}` multiplies by {factor}, which is 0 everywhere.",
-        "Find out where that 0 comes from: a weight of the loss, a mask that lets nothing through, or a layer that starts at 0."),
-    ("times-zero", lambda shut: shut.name in ops.JOINS, "`{op}` puts this beside other numbers, and what follows chooses none of it: no gradient passes.",
+        "Find out where that 0 comes from: a weight of the loss, a mask that lets nothing through, or a layer that "
+        "starts at 0."),
+    ("times-zero", lambda shut: shut.name in ops.JOINS,
+        "`{op}` puts this beside other numbers, and what follows chooses none of it: no gradient passes.",
         "Look at what stands beside it: padding must never win, so fill with -inf for a maximum."),
     ("times-zero", lambda shut: shut.name in ops.CHOICES, "`{op}` selects nothing from its input: no gradient passes.",
         "Look at the condition: it lets nothing through."),
-    ("norm-at-zero", lambda shut: "norm" in shut.name and shut.out.peak == 0, "`{op}` of a vector of zeros has a corner, where its slope is taken as 0.",
+    ("norm-at-zero", lambda shut: "norm" in shut.name and shut.out.peak == 0,
+        "`{op}` of a vector of zeros has a corner, where its slope is taken as 0.",
         "Compare squared distances, or start where the two are not the same."),
-    ("zero", lambda shut: True, "`{op}` received a gradient and passed on only zeros.", "Look at its inputs: the function is flat there."),
+    ("zero", lambda shut: True, "`{op}` received a gradient and passed on only zeros.",
+        "Look at its inputs: the function is flat there."),
 ]  # fmt: skip
 
 
@@ -126,8 +132,9 @@ def _of_op(seen: Observation, op: Ran, given: Seen, chain: list[int]) -> Match:
     if made is not None and made != here:
         words += " That comes from {made}."
     return Match(
-        made or here, [here, op], where=op.where, path=chain[::-1], cut=shut.out.nr, op=op.name, here=Place(here), made=Place(made),
-        peak=shut.peak, shape=str(shut.out.shape), factor=shut.factor, given={"kind": kind, "words": "{here}: " + words, "fix": fix},
+        made or here, [here, op], where=op.where, path=chain[::-1], cut=shut.out.nr, op=op.name, here=Place(here),
+        made=Place(made), peak=shut.peak, shape=str(shut.out.shape), factor=shut.factor,
+        given={"kind": kind, "words": "{here}: " + words, "fix": fix},
     )  # fmt: skip
 
 
@@ -195,13 +202,11 @@ def _projected(seen: Observation, nr: int) -> bool:
 
 
 NOTHING_LEFT = {
-    "certain": False, "fix": "Look at what the loss compares, and at the masks in it: it is 0 as well. If they are right, nothing is left to learn: "
-    "choose harder pairs or a larger margin.",
+    "certain": False, "fix": "Look at what the loss compares, and at the masks in it: it is 0 as well. If they are "
+        "right, nothing is left to learn: choose harder pairs or a larger margin.",
 }  # fmt: skip
-UNDIVIDED = ("{at}: the scores that `softmax` in {here}, weighs reach {peak} in size before the first step: each adds {width} products, and "
-        "hardly anything divides them. A softmax of such scores chooses one place, and the others learn little. Divided by the root of {width} they reach {less}.",
+UNDIVIDED = ("{at}: the scores that `softmax` in {here}, weighs reach {peak} in size before the first step: each adds "
+        "{width} products, and hardly anything divides them. A softmax of such scores chooses one place, and the "
+        "others learn little. Divided by the root of {width} they reach {less}.",
     "Divide the products by the root of how many each adds up: `q @ k.transpose(-2, -1) / math.sqrt(d)`.")  # fmt: skip
-RULES = [
-    Rule("zero", _blocked),
-    Rule("saturated", _undivided, *UNDIVIDED, share=0.3),
-]  # fmt: skip
+RULES = [Rule("zero", _blocked), Rule("saturated", _undivided, *UNDIVIDED, share=0.3)]

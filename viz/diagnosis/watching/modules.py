@@ -132,7 +132,7 @@ class Modules:
             self._states[call.result] = call.line, self._first_states.setdefault(call.line, self.watch.seen.steps)
 
     def loaded(self, call: Call) -> Noting:
-        """`load_state_dict()`: a state that was not copied is the module's own memory, and loading it changes nothing."""
+        """`load_state_dict()`: an uncopied state is the module's own memory, and loading it changes nothing."""
         module, state, seen = call.args[0], call.given(1, "state_dict"), self.watch.seen
         # What it does not know may be another collection of the same tensors.
         first = min(self._first_states.items(), key=lambda one: one[1], default=(None, 0))

@@ -1,7 +1,7 @@
 """Watches a running program: every op, pass, step and mode of either engine, as light summaries.
 
-Ops are seen by a function mode, gradients by hooks on nodes and leaves, modules and optimizers by their base classes' own
-methods, which are put back afterwards. Nothing is copied: of a tensor its shape and its largest magnitude are kept.
+A function mode sees ops, hooks on nodes and leaves see gradients, and replaced methods of base classes, put back
+afterwards, see modules and optimizers. Nothing is copied: of a tensor its shape and its largest magnitude are kept.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Observer:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """A context in which everything is observed, and warnings are not shown. At its end it removes what it installed."""
+        """A context that observes everything and shows no warnings. At its end it removes what it installed."""
         of_threads, filters = threading.gettrace(), cast("list[Any]", warnings.filters)
         threading.settrace(self._leave_thread)
         try:
@@ -126,7 +126,7 @@ class Observer:
             self._replaced.put(engine.tensor_type, "grad", lambda _: property(asked, grad.fset, grad.fdel))
 
     def _meet(self, kind: type) -> None:
-        """Hear of the steps of optimizers of a class, and of all below it; it may be one that the program defines or imports."""
+        """Hear of the steps of optimizers of a class and of its bases; the program may define or import it."""
         for one in kind.__mro__:
             if "step" in vars(one) and one not in self._met:
                 self._met.add(one)
@@ -138,7 +138,7 @@ class Observer:
         self._replaced.put(owner, name, lambda function: self._heard(hears, function, **how))
 
     def _heard(self, hears: Hears, function: Any, hidden: bool = False, always: bool = False, own: bool = False) -> Any:
-        """A function of the engine whose calls are noted: `always`, or not while nobody looks; if `own`, those in a line of the program."""
+        """An engine function whose calls are noted: `always`, or while we look; if `own`, in lines of the program."""
         watch, is_traced = self._watch, self._watch.engine.is_traced
 
         @functools.wraps(function)

@@ -26,15 +26,17 @@ EXITS = {"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array
 PLAIN_VIEWS = {"T", "mT", "H", "mH", "data", "real", "imag"}
 ALIASES = {
     "detach", "data", "view", "reshape", "T", "mT", "__getitem__", "squeeze", "unsqueeze", "transpose", "t", "permute",
-    "flatten", "expand", "view_as", "narrow", "select", "contiguous", "to", "float", "requires_grad_", "diagonal", "unbind",
+    "flatten", "expand", "view_as", "narrow", "select", "contiguous", "to", "float", "requires_grad_", "diagonal",
+    "unbind",
 }  # fmt: skip
 IGNORED = {
-    "dim", "size", "numel", "stride", "is_contiguous", "__len__", "is_floating_point", "nelement", "element_size", "data_ptr",
-    "__hash__", "__repr__", "__str__", "__format__", "retain_grad", "_set_grad_enabled",
-    "is_complex", "storage_offset", "untyped_storage", "get_device", "type", "ndimension", "is_same_size", "__contains__",
-    "_record_function_enter_new", "_record_function_exit._RecordFunction", "manual_seed", "__deepcopy__", "__reduce_ex__",
-    "result_type", "is_grad_enabled", "is_inference", "set_default_dtype", "get_default_dtype", "__dir__", "finfo",
-    "register_post_accumulate_grad_hook", "zero_grad", "is_nonzero", "allclose", "equal", "is_tensor", "share_memory_",
+    "dim", "size", "numel", "stride", "is_contiguous", "__len__", "is_floating_point", "nelement", "element_size",
+    "data_ptr", "__hash__", "__repr__", "__str__", "__format__", "retain_grad", "_set_grad_enabled", "is_complex",
+    "storage_offset", "untyped_storage", "get_device", "type", "ndimension", "is_same_size", "__contains__",
+    "_record_function_enter_new", "_record_function_exit._RecordFunction", "manual_seed", "__deepcopy__",
+    "__reduce_ex__", "result_type", "is_grad_enabled", "is_inference", "set_default_dtype", "get_default_dtype",
+    "__dir__", "finfo", "register_post_accumulate_grad_hook", "zero_grad", "is_nonzero", "allclose", "equal",
+    "is_tensor", "share_memory_",
 }  # fmt: skip
 
 
@@ -94,7 +96,7 @@ class Ops:
         return partial(self.leaves if name in EXITS else self.runs, name)
 
     def _of_engine(self, frame: FrameType) -> bool:
-        """Whether code of the engine itself runs, such as gradcheck(), which moves numbers behind autograd's back and puts them back."""
+        """Whether the engine's own code runs, such as gradcheck(), which changes numbers unseen and restores them."""
         return str(frame.f_globals.get("__name__", "")).partition(".")[0] == self.watch.engine.name
 
     def runs(self, name: str, call: Call) -> Noting:
@@ -115,8 +117,9 @@ class Ops:
         owner = watch.running[-1] if watch.running else None
         recorded = any(watch.recorded(t) for t in (*made, *changed))
         op = Ran(
-            len(seen.ops), canonical(name), call.stack, call.where, inputs, (), recorded, bool(watch.module.is_grad_enabled()),
-            bool(watch.module.is_inference_mode_enabled()), owner, owner is not None and seen.parts[owner].library, bool(changed),
+            len(seen.ops), canonical(name), call.stack, call.where, inputs, (), recorded,
+            bool(watch.module.is_grad_enabled()), bool(watch.module.is_inference_mode_enabled()),
+            owner, owner is not None and seen.parts[owner].library, bool(changed),
             _options(call.args, call.kwargs), seen.steps, called=name,
         )  # fmt: skip
         seen.ops.append(op)

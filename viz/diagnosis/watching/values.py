@@ -94,7 +94,7 @@ class Values:
         return bool(tensor.requires_grad) and not (view and not self.watch.recorded(tensor))
 
     def _unseen(self, tensor: Any, value: Seen, line: int | None) -> None:
-        """A value with a history that no call showed, as what a fused layer computes: its inputs are read from the graph."""
+        """A value whose history no call showed, such as a result of a fused layer: read its inputs from the graph."""
         if (node := self.watch.node(tensor)) is None:
             return
         found: list[int] = []
@@ -127,7 +127,7 @@ class Values:
         self.used(seen.ops[-1])
 
     def used(self, op: Ran) -> None:
-        """Note that an op took leaves; not one that takes their shapes alone, or fills the first of them with numbers."""
+        """Note that an op took leaves; not if it takes only their shapes, or fills the first of them with numbers."""
         seen = self.watch.seen
         taken = () if op.name.endswith("_like") else op.inputs[op.in_place and not op.recorded :]
         for leaf in {seen.values[nr].leaf for nr in taken} - {None}:

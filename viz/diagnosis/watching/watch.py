@@ -98,7 +98,7 @@ class Watch:
         self._quick = hasattr(engine.module, "aminmax")  # which needs one pass and no memory
 
     def heard(self, hears: Hears, function: Any, call: Call, hidden: bool = False) -> Any:
-        """Run a function that the program calls, while `hears` notes it; what it calls itself is seen unless `hidden`."""
+        """Run a function that the program calls, while `hears` notes it; its own calls are seen unless `hidden`."""
         noting = hears(call)
         with self.aside:
             next(noting)
@@ -122,7 +122,7 @@ class Watch:
         return cpu - ours, ours
 
     def weigh(self, now: bool = False) -> None:
-        """Stop watching, or begin again, by what it has cost: between two steps, or `now`, in the midst of very many ops."""
+        """Stop watching, or begin again, by what it has cost: between two steps, or `now`, amid very many ops."""
         seen = self.seen
         alone, ours = self.taken()
         full = len(seen.ops) >= self._full
@@ -202,15 +202,15 @@ class Watch:
 
 
 def _stored(tensor: Any) -> Any:
-    """The numbers of a sparse tensor that are not zero, as those of an embedding's gradient; any other tensor as it is."""
+    """The nonzero numbers of a sparse tensor, such as an embedding's gradient; any other tensor as it is."""
     return tensor.coalesce().values() if getattr(tensor, "is_sparse", False) else tensor
 
 
 class _Aside:
     """A context in which reading a tensor does not count as the program's, and whose time is counted as ours.
 
-    Errors in it are ours: they are noted in `seen.troubles`, and the program must not notice them. There is one for a run: it is
-    entered for each op, and within itself.
+    Errors in it are ours: they are noted in `seen.troubles`, and the program must not notice them. There is one for a
+    run: it is entered for each op, and within itself.
     """
 
     def __init__(self, watch: Watch) -> None:
