@@ -7,14 +7,12 @@
 >>> viz.compare(program).agree  # the teaching core and PyTorch, side by side
 True
 
-`viz.draw(model, x)` draws a model as it was called, `viz.draw(loss)` the graph behind a tensor, and `viz.play(step)` plays
-a training step, of either engine. `viz.explore(program)` gives every line its switches, and each module of a network its own;
-`viz.link(program)` is an address that carries it.
-`with viz.watch(model):` around a training loop shows its layers as it runs. `viz.train(program)` shows where a loop goes;
-`viz.playground()` is a small network to play with.
-`viz.diagnose(program)` says why a gradient is None, zero or nan, or
-why a model does not learn, with the line. `viz.mistakes()` lists the mistakes that learners make most often;
-`viz.mistake(name)` shows one.
+`viz.draw(model, x)` draws a model as it was called, and `viz.draw(loss)` the graph behind a tensor. `viz.play(step)`
+plays a training step of either engine. `viz.explore(program)` gives each line, and each module of a network, switches
+of its own; `viz.link(program)` is an address that carries it. `with viz.watch(model):` around a training loop shows
+its layers as it runs. `viz.train(program)` shows where a loop goes; `viz.playground()` is a small network to play with.
+`viz.diagnose(program)` says why a gradient is None, zero or nan, or why a model does not learn, with the line.
+`viz.mistakes()` lists the mistakes that learners make most often; `viz.mistake(name)` shows one.
 """
 
 import importlib
@@ -87,7 +85,7 @@ def __dir__() -> list[str]:
 
 
 def _say_if_another_package_has_our_name() -> None:
-    """The distribution called `viz` writes into the same folder: whichever was installed last replaced files of the other."""
+    """The distribution `viz` writes into the same folder: the later installation replaced files of the other."""
     try:
         found = importlib.metadata.distribution("viz")
     except importlib.metadata.PackageNotFoundError:

@@ -231,8 +231,8 @@ def draw(
 ) -> Picture:
     """Draw a model that is run once on `x`, or the graph behind a tensor; of PyTorch or `tinygrad_edu`.
 
-    `draw(model, x)` calls the model once under forward hooks and draws its modules as they were called, as often as they
-    were called. Buffers, `.grad` and random numbers stay as they are. `draw(loss)` runs nothing.
+    `draw(model, x)` calls the model once under forward hooks and draws its modules in the order of their calls, once a
+    call. Buffers, `.grad` and random numbers stay as they are. `draw(loss)` runs nothing.
 
     Args:
         thing: a module; or a tensor, a list, tuple or dict of tensors.
@@ -243,11 +243,10 @@ def draw(
         depth: how many levels of modules are open; by default as many as a screen can show.
         title: a line above the picture. caption: text below it, by default totals; `""` for none.
         direction: `"LR"` (left to right) or `"TB"` (top to bottom); by default what fits best.
-        names: name -> tensor, for tensors that have no variable in the caller. In names, title and caption
-        `$\\theta_1$` is mathematics. module: for `draw(loss)`, the module whose parameters are behind it; by default those
-        of the caller's variables. view: `"modules"` for nested boxes that a click opens (the default where there are
-        modules), `"values"` for variables and ops, `"grad_fn"` for PyTorch's own nodes. theme: `"auto"` follows the
-        page, `"light"` and `"dark"` do not.
+        names: name -> tensor, for tensors without a variable in the caller. In names, title and caption `$\\theta_1$`
+        is mathematics. module: for `draw(loss)`, the module whose parameters are behind it; by default the caller's.
+        view: `"modules"` for nested boxes that a click opens (the default if there are any), `"values"` for variables
+        and ops, `"grad_fn"` for PyTorch's own nodes. theme: `"auto"` follows the page, `"light"` and `"dark"` do not.
 
     Raises:
         TypeError: `thing` holds no tensor; `x` for something that is no module; `loss` returns no scalar.
@@ -305,8 +304,8 @@ def _of_model(
         other = engines.of(one)
         if type(one).__module__ == "numpy" or (other is not None and other is not engine):
             raise TypeError(
-                f"the model is of {engine.name}, and a part of its input a {type(one).__module__}.{type(one).__name__}: "
-                f"turn it into a tensor of {engine.name}"
+                f"the model is of {engine.name}, and a part of its input "
+                f"a {type(one).__module__}.{type(one).__name__}: turn it into a tensor of {engine.name}"
             )
     name = own.name_of(model, frame.f_locals, frame.f_globals) or engine.kind(model)
     run = running.run(engine, model, args, kwargs, loss, name)

@@ -140,7 +140,7 @@ class Engine(ABC):
         return ""
 
     def closed_call(self, frame: FrameType) -> tuple[Any, str] | None:
-        """The compiled function, or the module, that runs in a frame of kind `closed`, and its name; None if neither."""
+        """The compiled function or module that runs in a frame of kind `closed`, and its name; None if neither does."""
         return None
 
     def compiles(self) -> bool:
@@ -611,7 +611,7 @@ class Core(Engine):
 
 
 def _put_back(kept: list[tuple[Any, dict[str, Any]]]) -> None:
-    """Undo what a program assigned to names of classes and modules. Names that a module got as its parts loaded stay."""
+    """Undo a program's assignments to names of classes and modules. Names that a module got from loaded parts stay."""
     for holder, before in kept:
         now = vars(holder).copy()
         if [*now] == [*before] and all(map(operator.is_, now.values(), before.values())):

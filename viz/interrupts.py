@@ -1,7 +1,7 @@
-"""An interrupt never stops us half way: what watches a program is taken away as a whole before KeyboardInterrupt goes on.
+"""An interrupt never stops us half way: all that watches a program is taken away before KeyboardInterrupt goes on.
 
-A student presses Stop at any moment. If it fell between two of our own steps, such as putting back a patched method and taking
-off a function mode, every later cell would be watched by a run that is over.
+A student presses Stop at any moment. If it fell between two of our own steps, such as putting back a patched method
+and taking off a function mode, every later cell would be watched by a run that is over.
 """
 
 from __future__ import annotations

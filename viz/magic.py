@@ -44,11 +44,9 @@ BOTH = "This cell uses both engines; the picture shows {shown}'s part. For the o
 
 
 class Named(set[str]):
-    """The names that belong to a cell. A notebook has many tensors, and those that the cell does not mention are not part
-    of it.
+    """The names that belong to a cell: only those that it mentions, as a notebook has many tensors.
 
-    The old value of a name that the cell gives a value before it reads it is not part of it either, such as the loss when
-    a cell runs again.
+    If a cell assigns a name before it reads it, the old value is left out, such as the loss when a cell runs again.
     """
 
     def __init__(self, tree: ast.Module, namespace: dict[str, Any]) -> None:
@@ -189,7 +187,7 @@ class AutogradMagics(Magics):
     @argument("--engine", choices=NAMES, help="the engine whose ops to watch; by default it is found from the cell")
     @cell_magic
     def diagnose(self, line: str, cell: str) -> Any:
-        """Run a cell, and explain why a gradient in it is None, zero or nan, or why the model does not learn: `%%diagnose`."""
+        """Run a cell, and say why a gradient is None, zero or nan, or why the model does not learn: `%%diagnose`."""
         __tracebackhide__ = True
         options = parse_argstring(self.diagnose, line)
         text = cell.strip("\n")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def play(recording: Recording, step: int | None = None, **options: Any) -> Player:
-    """A player for this recording, at `step` (-1: the last) or at its first op; shows itself in Jupyter. An error is shown at once.
+    """A player for this recording, at `step` (-1: the last) or its first op, or at an error; shows itself in Jupyter.
 
     Raises:
         IndexError: there is no such step.
@@ -57,9 +57,8 @@ def play_anything(thing: Any, *, step: int | None = None, **options: Any) -> Pla
     """Play a program, forward and backward; or the backward pass behind a tensor; or a recording.
 
     Args:
-        thing: a program as `viz.record` takes it, a tensor with a graph behind it, or a `Recording`. A function runs once, and
-        the networks, optimizers and tensors that it uses are then put back. For a tensor nothing is computed again, and
-        `.grad` stays as it is.
+        thing: a program as `viz.record` takes it, a tensor with a graph behind it, or a `Recording`. A function runs
+        once; what it uses (networks, optimizers, tensors) is put back. For a tensor nothing runs, and `.grad` stays.
         step: where it starts; -1 is the last step. By default it is the first that shows something.
         options: those of `viz.record`.
 
@@ -123,7 +122,7 @@ def bundle_of_network(picture: NetworkPicture, include: Any = None, exclude: Any
 
 
 def save_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Path:
-    """Write one HTML page with both pictures in step, and everything that was compared. It needs no kernel and no network.
+    """Write one HTML page with both pictures in step, and all that was compared. It needs no kernel and no network.
 
     Raises:
         ValueError: the suffix of `path` is not `.html`.

@@ -128,7 +128,7 @@ class Comparison:
 
     @property
     def first(self) -> str:
-        """Where the numbers first differ, in the order of the program and then of the backward pass; empty if nowhere."""
+        """Where the numbers first differ, in the order of the program, then of the backward pass; empty if nowhere."""
         pairs = [(mine, other) for mine, other in self.nodes if mine is not None and other is not None]
         left, right = self.ours.graph, self.theirs.graph
         for mine, other in pairs:
@@ -189,8 +189,8 @@ def compare(
     own.check(program, "viz.compare")
     if callable(program) and not inputs and not own.wanted(program, {}, "viz.compare"):
         raise TypeError(
-            "viz.compare runs a program on both engines, so it must take the engine, as in `def program(T): …`, and make "
-            "its model and data with it; viz.play(step) plays a step of one engine"
+            "viz.compare runs a program on both engines, so it must take the engine, as in `def program(T): …`, "
+            "and make its model and data with it; viz.play(step) plays a step of one engine"
         )
     if engine is None:
         ours, missing = _recorded_on(CORE, program, "cpu", inputs), ""
@@ -240,7 +240,7 @@ def _recorded_on(
 
 
 def _copies(inputs: dict[str, Any], name: str, device: str) -> dict[str, Any]:
-    """A copy of `inputs` for one engine: changes that a program makes on one side are visible neither on the other nor outside."""
+    """Copy `inputs` for one engine: what a program changes on one side shows neither on the other nor outside."""
     engine = engines.load(name)
 
     def copied(thing: Any) -> Any:
@@ -467,8 +467,8 @@ def _arrays(
         return
     gap, allowed, same = distance(ours, theirs, made.rounded)
     if not same and gap is not None and shaken is not None:
-        # A number that PyTorch itself moves as far when its data move by one unit in the last place is rounding: such as a
-        # bias before a normalisation, whose gradient is a rounded 0, which Adam makes a whole step of.
+        # If PyTorch moves a number as far when its data move by one unit in the last place, it is rounding: such as
+        # a bias before a normalisation, whose gradient is a rounded 0, of which Adam makes a whole step.
         moved = distance(theirs, shaken, made.rounded)[0] or 0.0
         if gap <= AS_FAR * moved:
             allowed, same = AS_FAR * moved, True

@@ -1,7 +1,7 @@
 """Training runs as SVG: the loss surface with every path, and the loss and gradients over the steps.
 
-A page shows a run up to a step without drawing it again: each piece of a path on the surface has `data-run` and `data-step`;
-a frame with `data-last` covers all steps of a chart, and reducing its width shows fewer.
+A page shows a run up to a step without drawing it again: each piece of a path on the surface has `data-run` and
+`data-step`; a frame with `data-last` covers all steps of a chart, and reducing its width shows fewer.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ STYLE = """<style>
 
 
 def picture(training: Training, surface: Surface | None) -> str:
-    """All runs of `training` as one SVG: on the left the surface (if there is one), on the right the loss and the gradients."""
+    """All runs of `training` as one SVG: on the left the surface, if any; on the right the loss and the gradients."""
     runs = training.runs
     if surface is not None:
         side = WIDTH * 0.53
@@ -105,7 +105,7 @@ def _surface(box: tuple[float, float, float, float], surface: Surface, runs: lis
     )
     known = [height for row in surface.heights for height in row if math.isfinite(height)] or [0.0]
     floor, span = min(known), (max(known) - min(known)) or 1.0
-    # Contours at powers of ten above the lowest loss: differences near the minimum are small, and those far away do not matter.
+    # Contours at powers of ten above the lowest loss: differences are small near the minimum, unimportant far from it.
     heights = np.array(surface.heights)
     high, wide = heights.shape
     with np.errstate(all="ignore"):
@@ -132,5 +132,8 @@ def _slice(box: tuple[float, float, float, float], surface: Surface, runs: list[
     panel.axes("loss", surface.names[0], [(tick, short(tick)) for tick in ticks(low, high)])
     spread = (right - left) / (len(heights) - 1)
     curve = path([[panel.at(left + i * spread, height) for i, height in enumerate(heights) if math.isfinite(height)]])
-    paths = [panel.walk(index, [(*point(step), step.loss) for step in run.steps]) for index, run in enumerate(runs)]  # type: ignore[misc]
+    paths = [
+        panel.walk(index, [(*point(step), step.loss) for step in run.steps])  # type: ignore[misc]
+        for index, run in enumerate(runs)
+    ]
     return panel.drawn(f'<path class="curve" d="{curve}"/>' + "".join(paths))

@@ -1,7 +1,7 @@
 """Layers, losses and an optimizer over an engine of somebody's own, so that it can train what the playground offers.
 
-Data are NumPy arrays, because they need no gradient. What is computed from a weight is a tensor of the engine, by the engine's own ops,
-and its backward pass is the engine's own. The first weights are drawn by tinygrad_edu, so every engine starts with the same ones.
+Data are NumPy arrays, as they need no gradient. What is computed from a weight is a tensor of the engine, by the
+engine's own ops and backward pass. tinygrad_edu draws the first weights, so every engine starts with the same ones.
 """
 
 from __future__ import annotations

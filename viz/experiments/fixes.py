@@ -1,4 +1,4 @@
-"""Fixes for an error: each is a state of the toggles, or one line of the program written otherwise, and what that changes.
+"""Fixes for an error: each is a state of the toggles, or a line of the program rewritten, and what that changes.
 
 A line is rewritten only on trial: what is offered has run, and the error did not occur.
 """
@@ -141,10 +141,13 @@ def _inference(program: Program, state: dict[str, Any], graph: Graph) -> list[_W
     if not lines:
         return []
     return [
-        ("use no_grad instead", "not recorded either, but usable in a graph later",
-         {"inference_mode": [], "no_grad": sorted({*(state.get("no_grad") or []), *lines})}),
+        (
+            "use no_grad instead",
+            "not recorded either, but usable in a graph later",
+            {"inference_mode": [], "no_grad": sorted({*(state.get("no_grad") or []), *lines})},
+        ),
         ("remove inference_mode", "the lines are recorded", {"inference_mode": []}),
-    ]  # fmt: skip
+    ]
 
 
 # (a common mistake, or else a pattern of the message; what toggles can do about it)

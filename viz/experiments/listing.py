@@ -1,7 +1,6 @@
 """Reads a listing that was edited by hand back into a program and the switches that are on in it.
 
-A switch writes lines into a program (`edits`). If the edited text has the same lines, the switch is on, and can be
-turned off again.
+A switch writes lines into a program (`edits`). If the edited text has the same lines, the switch is on, and can go off.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class _Found:
 def read_back(text: str, program: Program) -> tuple[Program, dict[str, Any]]:
     """The program behind a listing, and the switches that make this listing from it, with the names that `state` uses.
 
-    `program` is the previous one: its name for the engine, and the names that it sees from outside, hold for the new one too.
+    `program` is the previous one: the new one has the same name for the engine, and sees the same names from outside.
 
     Raises:
         ProgramError: `text` is not valid Python; `line` says where.
@@ -147,7 +146,7 @@ def _read_modes(statement: ast.stmt, listed: Program, found: _Found) -> ast.stmt
 
 
 def _read_behind(statement: ast.stmt, roots: Container[str], line: int, found: _Found) -> bool:
-    """Whether `statement` is what a switch writes behind a line, for a value or a part of a network in one of the variables.
+    """Whether a switch writes `statement` behind a line, for a value or a part of a network in one of the variables.
 
     `line` is 0 for what is in front of the program: there are the switches of networks from outside.
     """

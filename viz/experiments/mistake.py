@@ -104,7 +104,7 @@ class MistakeLesson:
         return self._ran[key]
 
     def changes(self, position: int, engine: str = CORE) -> list[Change]:
-        """The changes that the fix at `position` makes: to the error, the output, and each tensor's value, node and `.grad`."""
+        """What the fix at `position` changes: the error, the output, and each tensor's value, node and `.grad`."""
         before, after = self.outcome(-1, engine).recording, self.outcome(position, engine).recording
         if before is None or after is None:
             return []
@@ -156,7 +156,8 @@ class Mistakes(list[MistakeLesson]):
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{one.mistake.number}</td><td style='text-align: left'>{html.escape(one.mistake.title)}{_mute(one)}</td>"
+            f"<tr><td>{one.mistake.number}</td>"
+            f"<td style='text-align: left'>{html.escape(one.mistake.title)}{_mute(one)}</td>"
             f'<td style="text-align: left"><code>viz.mistake("{html.escape(one.name)}")</code></td></tr>'
             for one in self
         )
@@ -168,8 +169,7 @@ def mistake(name: str | int) -> MistakeLesson:
     """One of the common mistakes: run on both engines, with where it goes wrong, why, and what each fix changes.
 
     Args:
-        name: a name of `viz.mistakes()`, a number (the first of that number), or an error message of either engine, as
-            it was printed, traceback and all.
+        name: a name of `viz.mistakes()`, a number (its first), or an error message of either engine, traceback and all.
 
     Raises:
         ValueError: there is no such mistake; the message names the nearest.

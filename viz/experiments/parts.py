@@ -35,8 +35,8 @@ class Part:
 def parts_of(program: Program, recording: Recording, switched: Mapping[str, bool]) -> list[Part]:
     """Every module and parameter of the networks that a run used, each network's in the order in which it holds them.
 
-    A network counts if a variable of the program holds it: a line can only freeze what has a name. `switched` are the switches
-    that the run had, by path: they say the opposite of what the program does by itself.
+    A network counts if a variable of the program holds it: a line can only freeze what has a name. `switched` are the
+    switches that the run had, by path: they say the opposite of what the program does by itself.
     """
     modules = recording.graph.modules
     made = {name: line.first for line in program.lines for name in line.names}

@@ -65,7 +65,7 @@ def _each(change: Callable[[str], str | None]) -> Callable[[Rows], Rows]:
 
 
 def _in_fences(rows: Rows) -> Rows:
-    """What stands between the first fence and the next, and so on; where a fence names Python, only behind such fences."""
+    """What each pair of fences encloses; where a fence names Python, only what such a fence opens."""
     fences = [FENCE.match(row or "") for row in rows]
     if not any(fences):
         return rows
@@ -153,4 +153,4 @@ CHANGES: list[tuple[str, Callable[[Rows], Rows]]] = [
     ("print made a function", _each(lambda row: PRINT.sub(_called, row))),
     ("tabs made spaces", _each(str.expandtabs)),
     ("text around the code taken off", _without_words),
-]  # fmt: skip
+]

@@ -1,4 +1,4 @@
-"""Pictures of networks that learn to classify points in the plane, as SVG: boundaries, loss curves, gradients per layer."""
+"""Pictures of networks that learn to classify points in the plane, as SVG: boundaries, losses, gradients per layer."""
 
 from __future__ import annotations
 
@@ -118,7 +118,8 @@ def _losses(box: tuple[float, float, float, float], learners: Sequence[Learner |
         if losses and not math.isfinite(losses[-1]):  # where the run ended
             x, _ = panel.at(len(losses), 0)
             drawn.append(
-                f'<line class="path run{index}" x1="{x:.1f}" x2="{x:.1f}" y1="{panel.y + 18:g}" y2="{panel.y + panel.high:g}"/>'
+                f'<line class="path run{index}" x1="{x:.1f}" x2="{x:.1f}" '
+                f'y1="{panel.y + 18:g}" y2="{panel.y + panel.high:g}"/>'
                 f'<text class="name" x="{x:.1f}" y="{panel.y + 14:g}" text-anchor="middle">{losses[-1]:g}</text>'
             )
         seen = losses[min(at, len(losses)) - 1] if losses else math.nan
@@ -176,7 +177,8 @@ def _sizes(box: tuple[float, float, float, float], learners: Sequence[Learner | 
             x, y = panel.at(*place)
             if size == 0 or (size is not None and not math.isfinite(size)):
                 drawn.append(
-                    f'<text class="name" x="{x:.1f}" y="{y + (-5 if size == 0 else 14):.1f}" text-anchor="middle">{size:g}</text>'
+                    f'<text class="name" x="{x:.1f}" y="{y + (-5 if size == 0 else 14):.1f}" '
+                    f'text-anchor="middle">{size:g}</text>'
                 )
             elif size is not None:
                 drawn.append(_mark(index, x, y))

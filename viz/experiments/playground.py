@@ -80,7 +80,9 @@ FEATURES = {
     "sin(x2)": "T.sin(np.pi * x2)",
 }
 PLAIN = "x1 x2"
-FIRST_OWN: tuple[Point, ...] = ((-0.7, -0.4, 0), (-0.4, 0.5, 0), (0.1, -0.8, 0), (0.3, 0.7, 1), (0.8, 0.1, 1), (0.5, -0.3, 1))  # fmt: skip
+FIRST_OWN: tuple[Point, ...] = (
+    (-0.7, -0.4, 0), (-0.4, 0.5, 0), (0.1, -0.8, 0), (0.3, 0.7, 1), (0.8, 0.1, 1), (0.5, -0.3, 1),
+)  # fmt: skip
 ACTIVATIONS = {"tanh": "nn.Tanh()", "relu": "nn.ReLU()", "sigmoid": "nn.Sigmoid()", "none": ""}
 NORMS = {"none": "", "layer": "nn.LayerNorm({})", "batch": "nn.BatchNorm1d({})"}
 INITS = {
@@ -417,7 +419,7 @@ class Learner:
     """A network in training: a run of `program(setting, data, points)`, one pass at a time.
 
     `losses` has the loss of each pass, `test_losses` that of the test points, if there are some. `sizes` has the root
-    mean square of the gradient of each layer's weight (None if there is none). `ended` says why the run cannot continue.
+    mean square of the gradient of each layer's weight (None if there is none). `ended` says why the run cannot go on.
     `own` is the engine, if it is neither of the two (docs/engines.md).
 
     Raises:

@@ -41,8 +41,7 @@ class ProgramError(ValueError):
 class Input:
     """A name that is assigned a newly made tensor.
 
-    `value` is None if it is not written as a literal, `shape` if the call has no literal shape, `dtype` if the program does
-    not mention it.
+    `value` and `shape` are None unless they are written as literals, `dtype` unless the program mentions it.
     """
 
     name: str
@@ -54,7 +53,7 @@ class Input:
 
     @property
     def kind(self) -> str:
-        """The kind of numbers in a value: `"float"`, `"int"` or `"bool"`; as in a tensor, one float makes all of them floats."""
+        """The kind of its numbers: `"float"`, `"int"` or `"bool"`; one float makes them all floats, as in a tensor."""
         kinds = {type(number).__name__ for number in flat(self.value)}
         return next((kind for kind in ("float", "int") if kind in kinds), "bool" if kinds == {"bool"} else "float")
 
@@ -107,7 +106,7 @@ class Program:
 
     @property
     def alone(self) -> str:
-        """The one engine that can run it: that of the tensors and networks it takes from outside; empty if it takes none."""
+        """The one engine that can run it: that of the tensors and networks from outside; empty if it takes none."""
         behind = {name for thing in self.namespace.values() for name in own.engines_behind(thing)}
         return next((name for name in (engines.TORCH, engines.CORE) if name in behind), "")
 
@@ -145,13 +144,13 @@ def _called_alone(source: str, outer: Mapping[str, Any]) -> Callable[..., Any] |
 
 
 def _checked(namespace: dict[str, Any]) -> dict[str, Any]:
-    """What a program takes from outside: nothing that can run backward only once, as the program runs at every change."""
+    """What a program takes from outside: nothing that runs backward only once, as the program runs at every change."""
     for name, thing in namespace.items():
         engine = engines.of(thing)
         if engine is not None and engine.is_tensor(thing) and not thing.is_leaf:
             raise ProgramError(
-                f"{name} is the result of another cell, and its graph serves one backward pass: put the lines that make "
-                f"{name} into the program, or give it {name}.detach()"
+                f"{name} is the result of another cell, and its graph serves one backward pass: put the lines "
+                f"that make {name} into the program, or give it {name}.detach()"
             )
     return namespace
 

@@ -1,7 +1,7 @@
 """The switches of a program, one row each: where it stands, what it is called, what it writes, and what is said of it.
 
-All that knows the switches reads this table: the edits and what reads them back, the sentences, the explorer and its page,
-the live page, the tests. A switch that writes around a line, behind it, or into a call of backward() is a row and nothing else.
+All that knows the switches reads this table: the edits and what reads them back, the sentences, the explorer and its
+page, the live page, the tests. A switch that writes around or behind a line, or into a call of backward(), is one row.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _WHOLE = ("passes", "program", "pytorch")  # what has one entry for the whole pr
 class Switch:
     """A row. In its texts, `{name}`, `{line}`, `{value}` and the like stand for what it is pressed at: see `_words`.
 
-    `at` is what it stands at: an input, a line or a value that it computes, a network or a part of one, a step (a call for
-    what it changes), one call of backward() of several, all passes, the program, or PyTorch.
+    `at` is where it stands: an input, a line or a value that it computes, a network or a part of one, a step (a call
+    for what it changes), one of several calls of backward(), all passes, the program, or PyTorch.
     """
 
     name: str  # its entry in the state; at a call of backward(), its entry below the line
@@ -122,8 +122,8 @@ SWITCHES = (
            else f"is {numbers(new)}"),
     Switch("shapes", "input", "shape", "", ("{name} has the shape {value}", "{name} has its own shape again"), off=None,
            keyed=True, control="shape", show=lambda old, new: tuple(new or ())),
-    Switch("dtypes", "input", "dtype", "", ("{name} is of {value}", "{name} has its own dtype again"), off=None, keyed=True,
-           control="choice", choices=DTYPES),
+    Switch("dtypes", "input", "dtype", "", ("{name} is of {value}", "{name} has its own dtype again"), off=None,
+           keyed=True, control="choice", choices=DTYPES),
     Switch("volatile", "input", "volatile", "Variable({name}, volatile=True), as until PyTorch 0.3",
            ("{name} is volatile, which PyTorch has ignored since 0.4 and tinygrad_edu takes as PyTorch 0.3 did",
             "{name} is no longer volatile")),
@@ -134,10 +134,11 @@ SWITCHES = (
     _hook("double", "hook ×2", "lambda grad: 2 * grad"),
     _hook("print", "hook print", "print"),
     Switch("retain_grad", "value", "retain_grad", "Keep {name}.grad",
-           ("{grad_of} is now kept", "{grad_of} is no longer kept"), "{name}.retain_grad()", rare=False, at_results=True,
-           put=("retain_grad() is written for {value_of}", "retain_grad() is gone from {value_of}")),
+           ("{grad_of} is now kept", "{grad_of} is no longer kept"), "{name}.retain_grad()", rare=False,
+           at_results=True, put=("retain_grad() is written for {value_of}", "retain_grad() is gone from {value_of}")),
     _around("inference_mode"),
-    Switch("skipped", "step", "leave out", "Do not run line {line}", ("Line {line} is left out", "Line {line} runs again")),
+    Switch("skipped", "step", "leave out", "Do not run line {line}",
+           ("Line {line} is left out", "Line {line} runs again")),
     *_argument("retain_graph", "Keep the graph for another pass",
                ("The graph is kept after the first backward()", "The graph is freed by each backward()"),
                ("keeps the graph after its pass", "frees the graph as it runs"), rare=False,
@@ -174,8 +175,8 @@ ARGUMENTS = tuple(switch for switch in SWITCHES if switch.at == "passes" and swi
 def offers(program: Program, values: Sequence[str], parts: Sequence[Part]) -> list[Offer]:
     """The switches at their places in a program: `values` are its tensors, `parts` those of its networks.
 
-    In an offer, `line` and `label` say where its control stands and what is on it, `path` and `item` which entry of the state it
-    sets, `on`, `off` and `own` to what, `above` which entries hold where it has none, `names` what of the program it is about.
+    In an offer, `line` and `label` say where its control stands and what is on it, `path` and `item` which entry of the
+    state it sets, `on`, `off` and `own` to what, `above` which entries hold where it has none, `names` its subjects.
     """
     place = _Places(program, values, parts)
     lines = [Line(OUTSIDE, OUTSIDE, "given", ()), *program.lines]
@@ -194,8 +195,9 @@ def _offer(
     change = label + about.get(switch.at, f", line {line.first}" if switch.at in ("line", "step", "call") else "")
     return {
         "line": line.first, "label": f"{words['name']} " * (switch.at in about and len(line.names) > 1) + label,
-        "title": switch.title.format(**words), "called": label, "change": words.get("change", change), "names": list(names),
-        "path": path, "item": None if switch.keyed or switch.at in ("call", *_WHOLE) else key, "above": [],
+        "title": switch.title.format(**words), "called": label, "change": words.get("change", change),
+        "names": list(names), "path": path,
+        "item": None if switch.keyed or switch.at in ("call", *_WHOLE) else key, "above": [],
         "on": switch.on, "off": switch.off, "own": switch.off, "rare": switch.rare, "control": switch.control,
         "choices": list(switch.choices), **own,
     }  # fmt: skip
@@ -205,7 +207,7 @@ _Place = tuple[Any, Sequence[str], dict[str, str], dict[str, Any]]  # a key, nam
 
 
 class _Places:
-    """Where the switches of a program stand: each place has a key, the names that it is about, and what its offer alone has."""
+    """Where the switches of a program stand: each has a key, the names it is about, and what only its offer has."""
 
     def __init__(self, program: Program, values: Sequence[str], parts: Sequence[Part]):
         self.program = program
@@ -279,7 +281,7 @@ def is_on(state: State, offer: Offer) -> bool:
 
 
 def put(state: State, offer: Offer, value: Any) -> dict[str, Any]:
-    """The state with a switch set; an entry that says nothing new, and an empty one, is left out. `js/switches.js` does the same."""
+    """The state with a switch set, without entries that are empty or say nothing new. `js/switches.js` does so too."""
     after, path = copy.deepcopy(dict(state)), offer["path"]
     if offer["item"] is not None:
         others = [item for item in after.get(path[0]) or [] if item != offer["item"]]

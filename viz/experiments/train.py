@@ -33,8 +33,7 @@ Numbers = dict[str, list[float]]
 
 @dataclass
 class Step:
-    """The state of a run: the loss, and for each parameter its numbers and those of its gradient (None if there is
-    none).
+    """The state of a run: the loss, and the numbers of each parameter and its gradient (None if there is none).
 
     `values` and `gradients` leave out parameters with more than 100 numbers; `norms` and `gradient_norms` have all.
     """
@@ -59,7 +58,7 @@ class Run:
 
 
 class Training:
-    """The result of `viz.train`: `runs`, the program's own first. `run(steps)` continues, `add(lr=…)` adds another run."""
+    """The result of `viz.train`: `runs`, the program's own first. `run(steps)` continues, `add(lr=…)` adds a run."""
 
     _ipython_display_: ClassVar[Callable[..., None]]  # bound by `viz/show.py`
 
@@ -133,7 +132,7 @@ class Training:
                     end = time.monotonic() + seconds()
 
     def _advance(self, steps: int) -> Iterator[tuple[int, int]]:
-        """Bring all runs to the longest one's step and `steps` further, in turn; yields how many are taken, and the total."""
+        """Bring all runs, in turn, to `steps` beyond the longest one; yields how many are taken, and the total."""
         target = max((len(run.steps) for run in self.runs), default=0) + steps
         total = sum(target - len(run.steps) for run in self.runs if not run.ended)
         done = 0
@@ -223,8 +222,8 @@ class Training:
     def surface(self) -> Surface | None:
         """The loss over the program's parameters, if they are one or two numbers, around all paths; else None.
 
-        The program must yield its loss as a function, which is called with other values in the parameters. They are restored
-        afterwards. A loss that raises for some of them has no map.
+        The program must yield its loss as a function. It is called with other values in the parameters, which are then
+        restored. A loss that raises for some of them has no map.
         """
         if not self.runs or self.runs[0]._last is None:
             return None
@@ -304,9 +303,9 @@ def train(
     """
     if engines.of(program) is not None or not own.wanted(program, {}, "viz.train"):
         raise TypeError(
-            f"viz.train takes a function that takes the engine and yields once a step, as in `def program(T, lr=0.1): …; "
-            f"yield loss, model`; got {getattr(program, '__name__', type(program).__name__)}. A step that is already "
-            "written is played by viz.play(step)"
+            f"viz.train takes a function that takes the engine and yields once a step, as in `def program(T, lr=0.1): "
+            f"…; yield loss, model`; got {getattr(program, '__name__', type(program).__name__)}. A step that is "
+            "already written is played by viz.play(step)"
         )
     training = Training(program, engine, progress)
     training.add()
@@ -332,7 +331,7 @@ def _is_function(loss: Any, engine: Engine) -> bool:
 
 
 def _pair(yielded: Any, engine: Engine, frame: FrameType) -> tuple[Any, dict[str, Any]]:
-    """What the program, which waits in `frame`, yielded, checked: the loss, and the parameters by the program's names."""
+    """Check what the program, which waits in `frame`, yielded: the loss, and the parameters by the program's names."""
     if not isinstance(yielded, tuple) or len(yielded) != 2:
         raise TypeError(f"the program yields {type(yielded).__name__}, not (loss, parameters): {CONTRACT}")
     loss, parameters = yielded

@@ -1,7 +1,7 @@
 """A recording as one animated SVG without a script, so it plays wherever an image is shown.
 
-Each link and box occurs once for every look that it has, and CSS shows one of them at a time. Where the user prefers reduced
-motion nothing moves, and the last step is shown.
+Each link and box occurs once for each of its looks, and CSS shows one of them at a time. Where the user prefers
+reduced motion nothing moves, and the last step is shown.
 """
 
 from __future__ import annotations

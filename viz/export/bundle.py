@@ -1,4 +1,4 @@
-"""Bundles a widget's JavaScript, and its style, into one text each: a module in a notebook cannot import its neighbours.
+"""Bundles a widget's JavaScript and style into one text each: modules in a notebook cannot import their neighbours.
 
 The files are ES modules that import one another (`js/` holds what widgets share). A bundle holds exactly what its entry
 imports, directly or indirectly; each module keeps its own scope. A style sheet with a module's name belongs to it.

@@ -1,4 +1,4 @@
-"""A recording as a GIF. The first frame is drawn whole; of every later one only what changes, since drawing takes long."""
+"""A recording as a GIF. Drawing takes long: the first frame is drawn whole, each later one only where it changes."""
 
 from __future__ import annotations
 

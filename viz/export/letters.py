@@ -1,4 +1,4 @@
-"""Finds fonts for letters that our own fonts lack, such as Hebrew or Chinese, and numbers the words that no font here can draw."""
+"""Finds fonts for letters that ours lack, such as Hebrew or Chinese, and numbers words that no font here can draw."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _numbered: dict[str, int] = {}  # words that are drawn as a number, in all pictu
 def drawable(picture: str) -> tuple[str, list[str]]:
     """A plain SVG that the fonts, which are returned with it, can draw.
 
-    A word that no font of this machine can draw is replaced by a number, and a warning tells once what the number stands for.
+    A word that no font of this machine can draw becomes a number; a warning says once what the number stands for.
     """
     found: list[str] = []
     missing = {ord(letter) for text in _DRAWN.findall(picture) for letter in text} - _covered(OURS[0])
@@ -40,8 +40,9 @@ def _number(word: re.Match[str]) -> str:
     if word[0] not in _numbered:
         _numbered[word[0]] = len(_numbered) + 1
         warnings.warn(
-            f"No font on this machine has the letters of {word[0]!r}: it is drawn as [{_numbered[word[0]]}]. Install a font "
-            "that has them, such as Noto Sans, or save as .svg or .html, which use the fonts of whoever reads them.",
+            f"No font on this machine has the letters of {word[0]!r}: it is drawn as [{_numbered[word[0]]}]. "
+            "Install a font that has them, such as Noto Sans, or save as .svg or .html, "
+            "which use the fonts of whoever reads them.",
             stacklevel=2,
         )
     return f"[{_numbered[word[0]]}]"

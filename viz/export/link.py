@@ -1,7 +1,7 @@
 """A program as an address: explore.html shows whatever its fragment carries, and no server is asked.
 
-The fragment is `1.` and then JSON, deflated, in base64url; the number is that of the schema. What a number means never changes, so
-an old link keeps working. `fragment.js` of the live site writes and reads the same.
+The fragment is `1.` and then JSON, deflated, in base64url; the number is that of the schema. What a number means never
+changes, so an old link keeps working. `fragment.js` of the live site writes and reads the same.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def link(
     view: str = "",
     step: int = -1,
 ) -> str:
-    """An address of explore.html that carries a program: whoever opens it sees its graph and can change it, with nothing installed.
+    """An address of explore.html that carries a program: its graph can be seen and changed with nothing installed.
 
     Args:
         program: source text with `T` or with `import torch`, or a function that takes the engine first.
-        base: the address of an explore.html, which `tinygrad-edu site --live` writes; by default that of the environment variable
-            TINYGRAD_EDU_EXPLORE, or else `explore.html`, for a page that lies beside it.
+        base: the address of an explore.html, which `tinygrad-edu site --live` writes; by default that of the
+            environment variable TINYGRAD_EDU_EXPLORE, or else `explore.html`, for a page that lies beside it.
         state: the switches, as in `viz.explore(program).state`.
         view: `"values"`, `"grad_fn"` or `"modules"`; the page chooses if it is empty.
         step: the step to show; -1 is the last.
@@ -92,7 +92,8 @@ def _with_outer_names(source: str, namespace: dict[str, Any]) -> str:
             continue
         if not isinstance(value, _PLAIN):
             raise ProgramError(
-                f"{name} is made outside of the program, and a link carries source text only: make {name} inside the program"
+                f"{name} is made outside of the program, and a link carries source text only: "
+                f"make {name} inside the program"
             )
         outer.append(f"{name} = {value!r}")
     return "\n".join([*outer, source])
@@ -106,7 +107,7 @@ def _packed(shown: dict[str, Any]) -> str:
 
 
 def unpacked(address: str) -> dict[str, Any]:
-    """What an address carries: `p`, the program, and as far as it has them `s`, its switches, `v`, the view, and `n`, the step.
+    """What an address carries: `p`, the program, and if present `s`, its switches, `v`, the view, and `n`, the step.
 
     Raises:
         ValueError: it carries no program, or one of a newer schema.

@@ -326,7 +326,8 @@ class Director:
             words.append(f"AccumulateGrad receives no gradient, so {name}.grad stays {stays}")
         elif len(waiting) > 1:
             words.append(
-                f"AccumulateGrad runs once and adds {'the sum' if not self._hooks_of else brief(given)} into {name}.grad"
+                "AccumulateGrad runs once and adds "
+                f"{'the sum' if not self._hooks_of else brief(given)} into {name}.grad"
             )
         else:
             words.append(f"AccumulateGrad adds {brief(given)} into {name}.grad")

@@ -1,7 +1,7 @@
 """The contents of the folds of a recording: a picture for each, laid out once, that a player opens by a click.
 
-Every fold is a separate level with its own patches, so opening one needs no kernel. A level may contain folds again. The
-total size is limited, and a fold beyond the limit stays closed.
+Every fold is a separate level with its own patches, so opening one needs no kernel. A level may contain folds again.
+The total size is limited, and a fold beyond the limit stays closed.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ def pictures(
 
     Also returns the keys of everything that they show.
 
-    A level has the identity of the view's own picture and takes its place. Its patches are those of the steps that change
-    something in it; `own` are those that change something which the view's own picture (`top`) does not show. `place` gets
-    the view, the fold and a function that draws the level in more or less detail. It returns a drawing with its positions.
+    A level has the identity of the view's own picture and takes its place. Its patches are those of the steps that
+    change something in it; `own` are those that change what the view's own picture (`top`) does not show. `place` gets
+    the view, the fold and a function that draws the level in more or less detail, and returns a drawing with positions.
     """
     stage = director.stages[view]
     longest = stage.longest

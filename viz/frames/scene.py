@@ -41,18 +41,17 @@ def scene(
 ) -> dict[str, Any]:
     """Everything that a player needs to show `recording`, as plain data.
 
-    A view has a picture for each of the rooms that needs a different one: `svg` and `patches` belong to the first, `others` has
-    the rest. `rank` says how much of the graph a picture leaves out (0: nothing), `least` is the size of its smallest letters, `width`
-    and `height` are its own, in pixels; `stands` says which element stands for one that is not drawn, `widest` for which
-    stages a phone's picture is meant.
+    A view has a picture for each of the rooms that needs a different one: `svg` and `patches` belong to the first,
+    `others` has the rest. `rank` says how much of the graph a picture leaves out (0: nothing), `least` is the size of
+    its smallest letters, `width` and `height` are its own, in pixels; `stands` says which element stands for one that
+    is not drawn, `widest` for which stages a phone's picture is meant.
 
     Args:
         recording: what to show.
         identity: prefix of all element ids, unique on the page; made up when not given. title: heading of the player.
         views: which views to prepare; that of modules comes where the program has some.
         theme: `"auto"`, `"light"` or `"dark"`. rooms: the places to fit; a stage takes the picture that fits it best.
-        kept: the pictures of earlier runs, taken again where they fit. beside: another engine's recording, whose numbers are
-        shown too where they differ.
+        kept: pictures of earlier runs, reused where they fit. beside: another engine's recording, shown if it differs.
     """
     identity, kept, graph = identity or new_identity(), kept or Kept(), recording.graph
     director = _directed(recording, beside, kept)

@@ -1,4 +1,4 @@
-"""What comes out of each layer in the forward passes of a step: mean, size, and how many units are dead or saturated."""
+"""What comes out of each layer in a step's forward passes: mean, size, and how many units are dead or saturated."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from viz.engines import Engine
 from viz.monitor.layers import Layer, Layers
 from viz.recording.saved import saved_tensors
 
-# Activation functions with a flat part, by their node: a unit is dead if a relu of it is 0 for every sample, and an output
-# is saturated that is so close to an end of its range that hardly a hundredth of the gradient comes through.
+# Activation functions with a flat part, by their node. A unit is dead if its relu is 0 for every sample. An output is
+# saturated if it is so close to an end of its range that it lets hardly a hundredth of the gradient through.
 DEAD = "Relu"
 ENDS = {"Tanh": (-0.995, 0.995), "Sigmoid": (0.0025, 0.9975)}
 FAR = 8  # nodes from an activation function back to its layer

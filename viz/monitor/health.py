@@ -120,9 +120,12 @@ def _troubles(watch: Watch) -> Iterator[Trouble]:
 
 # The kind, the measure, a test of the smallest and the largest of its last numbers, and the words.
 _KINDS: list[tuple[str, str, Callable[[float, float], bool], str]] = [
-    ("fast-updates", "update", lambda low, _: FAST < low < math.inf, "each step moves the weights by up to {} of their size. The rate is too large here."),
-    ("slow-updates", "update", lambda _, high: high < SLOW, "a step moves the weights by {} of their size or less. The rate is too small here, or the gradient is."),
-    ("dead-units", "dead", lambda low, _: low > MANY, "up to {} of the units are 0 for every sample, or at the end of their range. No gradient goes through those."),
+    ("fast-updates", "update", lambda low, _: FAST < low < math.inf,
+     "each step moves the weights by up to {} of their size. The rate is too large here."),
+    ("slow-updates", "update", lambda _, high: high < SLOW,
+     "a step moves the weights by {} of their size or less. The rate is too small here, or the gradient is."),
+    ("dead-units", "dead", lambda low, _: low > MANY,
+     "up to {} of the units are 0 for every sample, or at the end of their range. No gradient goes through those."),
 ]  # fmt: skip
 
 
@@ -145,15 +148,19 @@ def _along(trained: list[int], size: Callable[[int, str], Number], names: list[s
         return
     (first, small), (last, large) = known[0], known[-1]
     if small < APART * large:
-        yield Trouble("vanishing-gradient", (names[first],), (
-            f"The gradient vanishes on its way back: {short(large)} in {names[last]}, {short(small)} in {names[first]}, "
-            f"{large / small:,.0f} times smaller."
-        ))  # fmt: skip
+        yield Trouble(
+            "vanishing-gradient",
+            (names[first],),
+            f"The gradient vanishes on its way back: {short(large)} in {names[last]}, "
+            f"{short(small)} in {names[first]}, {large / small:,.0f} times smaller.",
+        )
     elif large < APART * small:
-        yield Trouble("exploding-gradient", (names[first],), (
-            f"The gradient explodes on its way back: {short(large)} in {names[last]}, {short(small)} in {names[first]}, "
-            f"{small / large:,.0f} times larger."
-        ))  # fmt: skip
+        yield Trouble(
+            "exploding-gradient",
+            (names[first],),
+            f"The gradient explodes on its way back: {short(large)} in {names[last]}, "
+            f"{short(small)} in {names[first]}, {small / large:,.0f} times larger.",
+        )
     elif max(one for _, one in known) < TINY:
         yield Trouble(
             "tiny-gradient",

@@ -21,7 +21,7 @@ Number = float | None
 
 @dataclass
 class Column:
-    """One watched step. `values[measure][layer]` is None where there is nothing to measure; `losses` is by optimizer."""
+    """One watched step. `values[measure][layer]` is None if there is nothing to measure; `losses` is by optimizer."""
 
     step: int
     losses: dict[int, float] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Column:
 
 
 def table(columns: Sequence[Column], measure: str, rows: int) -> np.ndarray:
-    """The numbers of a measure, a row for each layer; NaN where there is none. `dead` is the larger of the two shares."""
+    """The numbers of a measure, a row for each layer; NaN for none. `dead` is the larger of the two shares."""
     made = np.full((rows, len(columns)), math.nan)
     for across, column in enumerate(columns):
         row = column.values[measure]

@@ -1,7 +1,7 @@
 """What a watch hangs on an engine, and takes off again: backward passes, steps of optimizers, calls of modules.
 
-All of it is the engine's own way of being seen, and none of it is attached to a model: copies of the model, its saved file
-and the fast paths of layers that look for hooks stay as they are. Only what runs `backward` is replaced, by a function that calls it.
+All of it is the engine's own means, and none is attached to a model: copies of it, its saved file and the fast paths
+of layers that look for hooks stay as they are. Only what runs `backward` is replaced, by a function that calls it.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Layer:
 
 
 class Layers:
-    """The layers of `models`, in the order of `named_modules`. `learn` looks again: a training may add layers or freeze them."""
+    """The layers of `models`, in the order of `named_modules`. `learn` looks again: training may add or freeze some."""
 
     def __init__(self, models: Mapping[str, Any]) -> None:
         self.models = dict(models)

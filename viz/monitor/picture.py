@@ -1,4 +1,4 @@
-"""What a watch has seen as SVG: the loss over the steps, and below it one map for each measure, a row for each layer."""
+"""What a watch has seen as SVG: the loss over the steps, and below it a map for each measure, a row for each layer."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ LONGEST = 22  # letters of a name
 HIGH = {"wide": 138.0, "narrow": 170.0}  # of a map: all of them, and the loss, are on a laptop's screen at once
 MARGIN, SIDE = 14.0, 62.0  # right of everything, and what the numbers beside the loss take
 ZERO, ASTRAY = (60, 190, 220), (210, 30, 45)
-# Dark blue to yellow, even steps of lightness, told apart by people who see no red or no green (cividis, matplotlib, CC0).
-PALETTE = np.array([(0, 34, 78), (35, 62, 108), (87, 93, 109), (124, 123, 120), (165, 156, 116), (211, 193, 100), (254, 232, 56)])  # fmt: skip
+# Dark blue to yellow, even steps of lightness, distinct to people who see no red or green (cividis, matplotlib, CC0).
+PALETTE = np.array([
+    (0, 34, 78), (35, 62, 108), (87, 93, 109), (124, 123, 120), (165, 156, 116), (211, 193, 100), (254, 232, 56)
+])  # fmt: skip
 STYLE = """<style>
 .tgw text{font:12px system-ui,sans-serif;fill:var(--tgv-muted,#57606a)}
 .tgw .head{font-weight:600;fill:var(--tgv-text,#1b1f24)}
@@ -139,7 +141,8 @@ def _map(measure: str, maps: Maps, box: tuple[float, float, float, float], label
         skip = max(1, math.ceil(LINE / each))
         for row in range(0, len(labels), skip):
             parts.append(
-                f'<text x="{x - 6:g}" y="{y + (row + 0.5) * each + 4:.1f}" text-anchor="end">{escape(labels[row])}</text>'
+                f'<text x="{x - 6:g}" y="{y + (row + 0.5) * each + 4:.1f}" '
+                f'text-anchor="end">{escape(labels[row])}</text>'
             )
     if maps.steps:
         parts += _steps(maps.steps, box)
@@ -159,7 +162,8 @@ def _steps(steps: Sequence[tuple[int, int]], box: tuple[float, float, float, flo
     for place, anchor in found.items():
         across = {"start": x, "end": x + wide}.get(anchor, x + (place + 0.5) / count * wide)
         parts.append(
-            f'<text x="{across:.1f}" y="{y + high + 13:g}" text-anchor="{anchor}">{"step " if not place else ""}{steps[place][0]:,}</text>'
+            f'<text x="{across:.1f}" y="{y + high + 13:g}" text-anchor="{anchor}">'
+            f"{'step ' if not place else ''}{steps[place][0]:,}</text>"
         )
     return parts
 
@@ -229,7 +233,8 @@ def _losses(watch: Watch, box: tuple[float, float, float, float]) -> str:
         parts.append(f'<path class="loss{number % 3}" d="M{right:g} {y - 11:g}h24"/>')
         right -= 12
     parts.append(
-        f'<text x="{x + wide:g}" y="{y + high + 13:g}" text-anchor="end">{last:,}</text><text x="{x:g}" y="{y + high + 13:g}">step 1</text>'
+        f'<text x="{x + wide:g}" y="{y + high + 13:g}" text-anchor="end">{last:,}</text>'
+        f'<text x="{x:g}" y="{y + high + 13:g}">step 1</text>'
     )
     return "".join(parts)
 

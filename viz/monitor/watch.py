@@ -446,7 +446,7 @@ def watch(model: Any, every: int = 10, *, progress: bool = True) -> Watch:
 
     For each layer and each watched step: the norm of the gradient that the optimizer used, the size of the update
     relative to the weights, the mean size of the activations, and the share of units that are dead (a ReLU that is 0
-    for every sample) or outputs that are saturated (tanh, sigmoid). The loss of a step is the sum of all that `backward`
+    for every sample) or outputs that are saturated (tanh, sigmoid). A step's loss is the sum of all that `backward`
     was called on since the last one. A step is any optimizer's, of several too, or weights that are moved by hand.
 
     The training computes the same numbers, to the last bit, and draws the same random ones. In a notebook the maps are

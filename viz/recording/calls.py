@@ -32,7 +32,7 @@ Shape = tuple[int, ...]
 class Call:
     """One call of a module.
 
-    `path` is its name in `named_modules()`; the model itself has the path "". `inputs` and `outputs` are the shapes of all
+    `path` is its name in `named_modules()`, "" for the model itself. `inputs` and `outputs` are the shapes of all
     tensors that it was given and that it returned, in order, also of those inside tuples, lists and dicts.
     """
 
@@ -122,7 +122,7 @@ class _Inside(Watch):
             self.counted = self.graph.calls[-1]["whole"] = True
 
     def ends(self, module: Any, args: Any, kwargs: Any, output: Any, error: BaseException | None = None) -> None:
-        """A module has returned, or raised. What it returns and no op call showed is its own, such as a custom Function's."""
+        """A module returned or raised. Outputs that no op call showed count as its own, such as a custom Function's."""
         number = self.running[-1]
         call = self.graph.calls[number]
         with Unseen(self.engine, self.graph):
@@ -201,7 +201,7 @@ def run(
 ) -> Run:
     """Call `model(*args, **kwargs)` once under forward hooks, and differentiate its loss.
 
-    Buffers, `.grad` and random numbers are as before at the end. `name` is the model's own name in the picture. The loss
+    Buffers, `.grad` and random numbers are restored at the end. `name` is the model's own name in the picture. The loss
     is that of `loss(output)`, or the output's own `loss`, or the output itself if it is a scalar.
 
     Raises:
@@ -267,7 +267,7 @@ def _open(engine: Engine, module: Any, path: str = "", known: set[int] | None = 
 
 
 class _Hook:
-    """A hook on a module of the model. In a copy that the program makes of the module, or within a trace, it does nothing."""
+    """A hook on a module of the model. In the program's copies of the module, and within a trace, it does nothing."""
 
     def __init__(
         self,
@@ -287,7 +287,7 @@ class _Hook:
 
 @contextlib.contextmanager
 def _watching(watch: _Inside) -> Iterator[None]:
-    """The context in which the model runs: with forward hooks on its open modules, and with a mode that sees every op."""
+    """The context in which the model runs: with forward hooks on its open modules, and a mode that sees every op."""
     engine, handles, closed = watch.engine, [], False
 
     for _, module in watch.parts.values():

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def no_collection() -> Iterator[None]:
-    """Pause garbage collection: where many objects are made and none is garbage, searching for some doubles the time."""
+    """Pause garbage collection: where many objects are made and none is garbage, searching for it doubles the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -96,7 +96,7 @@ class Op:
     name: str  # MulBackward0, or the function's name when not recorded
     function: str = ""  # mul
     recorded: bool = True
-    # One per slot of next_functions (None: no tensor is known), then inputs that cannot have a gradient: masks, targets.
+    # One per slot of next_functions (None: no known tensor), then inputs that cannot have a gradient: masks, targets.
     inputs: list[str | None] = field(default_factory=list)
     next: list[tuple[str | None, int]] = field(default_factory=list)  # (node key, output_nr) as next_functions has it
     outputs: list[str] = field(default_factory=list)

@@ -1,6 +1,6 @@
 r"""Mathematics in labels: what stands between dollar signs, as TeX writes it, becomes letters: `$\theta_1$` is θ₁.
 
-Unicode has the Greek letters, the signs, and raised and lowered digits and letters. What it lacks stays as it was typed.
+Unicode has the Greek letters, the signs, and raised and lowered digits and letters. What it lacks stays as typed.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ FUNCTIONS = (FunctionType, BuiltinFunctionType)
 PLAIN = {int, float, bool, str, bytes, type(None), range}  # these are of no engine, and hold nothing
 
 HOW = (
-    "a program is source text, a function that takes the engine first, as in `def program(T): …`, or a function without "
-    "arguments, such as a training step"
+    "a program is source text, a function that takes the engine first, as in `def program(T): …`, or a function "
+    "without arguments, such as a training step"
 )
 
 
@@ -268,7 +268,7 @@ def _is_module(thing: Any) -> bool:
 
 
 def name_of(thing: Any, *scopes: Mapping[str, Any]) -> str:
-    """What a program calls a thing: its variable in one of these scopes, or an attribute of a variable; else nothing."""
+    """What a program calls a thing: its variable in one of these scopes, or a variable's attribute; else nothing."""
     for scope in scopes:
         for name, one in list(scope.items()):
             if one is thing and not name.startswith("_") and name != "self":

@@ -140,7 +140,7 @@ class Passes:
         ran = {event.node: place for place, event in enumerate(self.events[current.first :]) if event.kind == "run"}
 
         def turn(key: str) -> tuple[int, int]:
-            # The highest sequence number first; AccumulateGrad has the highest of all. Equal ones run in order of arrival.
+            # The highest sequence number first; AccumulateGrad has the highest of all. Equal ones run as they arrived.
             return -current.nodes[key]._sequence_nr(), ran[key]
 
         left = dict(current.waiting)
@@ -235,7 +235,7 @@ class Passes:
             self.current.current = None
 
     def _arrived(self, current: Pass, key: str, gradients: Any) -> list[Array | None]:
-        """The gradients that a node is given. Where one is not the sum of what was sent, a hook changed it on its way."""
+        """The gradients that a node is given. If one is not the sum of what was sent, a hook changed it on its way."""
         arrays: list[Array | None] = []
         for number, gradient in enumerate(gradients):
             sent, array = current.arriving.pop((key, number), (None, None))

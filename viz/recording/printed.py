@@ -12,7 +12,7 @@ AT_ONCE = 2_000  # characters of it that are shown as it runs
 class Printed(io.StringIO):
     """Captures what a program prints, up to a limit, so that even a program that prints a gigabyte can be recorded.
 
-    The first `AT_ONCE` are shown in `through` as well, at once and so in their place among what else the program writes.
+    The first `AT_ONCE` are also shown in `through`, at once and so in their place among what else the program writes.
     """
 
     def __init__(self, through: Any = None) -> None:

@@ -1,4 +1,4 @@
-"""A script and the files that it imports from beside it, as one text: each line has one number, and its own file and place there."""
+"""A script and the files it imports from beside it, as one text: a line has one number, and a place in its own file."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def legible(text: str) -> str:
 
 
 def described(error: BaseException, source: Source, phase: str = "forward", node: str | None = None) -> dict[str, Any]:
-    """An error that ended a program as plain data: its type, its message, the program's line, the phase and the node."""
+    """An error that ended a program, as plain data: type, message, the program's line, the phase and the node."""
     line = None
     for frame, number in traceback.walk_tb(error.__traceback__):
         if source.owns(frame):
@@ -172,8 +172,7 @@ class Reader:
     def value(self, tensor: Any, line: int | None = None, made: bool = False, look: bool = False) -> str:
         """The key of `tensor` as it is now. After an in-place change it is a new value in the old one's memory.
 
-        Some changes do not count a version: `w.data -= …`, or the running means of a batch norm. With `look`, the numbers
-        of a leaf are compared with those that were copied.
+        `w.data -= …` and a batch norm's running means count no version: `look` compares a leaf's numbers with the copy.
         """
         node = self.grad_fn(tensor)
         if node is not None:

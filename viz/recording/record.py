@@ -55,14 +55,13 @@ def record(
         object with the parts of a `TeachingEngine` (docs/engines.md).
         device: where tensors are made when the program does not say; `"cuda"` for PyTorch on a GPU.
         inputs: further names for the program (arrays become tensors); for a function, its keyword arguments.
-        limit: how many events to record, None for all; then the program runs unobserved, and `recording.cut` is the line.
+        limit: how many events to record (None: all); the rest runs unobserved, and `recording.cut` is the line.
 
     An exception in the program is not raised here: the recording ends with it, `recording.error` has it, and each view
     of the recording shows it. If nothing was recorded, `recording.graph.note` says why.
 
     Raises:
-        TypeError: `program` is neither text nor a function that can be called like that, or an engine of your own lacks
-            a part.
+        TypeError: `program` is neither text nor a function to call like that, or an engine of your own lacks a part.
         ValueError: no such engine, or the device cannot be used here (the message says why).
 
     >>> import viz

@@ -34,7 +34,7 @@ def _slots(attributes: list[str]) -> list[str]:
 def saved_tensors(engine: Engine, node: Any) -> list[tuple[str, Any]]:
     """The tensors that `node` saves, by name; the word "freed", "changed" or "packed" replaces one that can't be read.
 
-    A packed one is held by a hook of the program. To unpack it would run the program's code, such as a whole checkpointed block.
+    A hook of the program holds a packed one. To unpack it would run its code, such as a whole checkpointed block.
     """
     found = [(name, _read(engine, node, name)) for name in slots(node)]
     if found or not hasattr(type(node), "saved_tensors"):

@@ -29,7 +29,7 @@ class Source:
             text = textwrap.dedent(program).strip("\n")
             self.filename = f"<program {next(_programs)}>"
             linecache.cache[self.filename] = (len(text), None, text.splitlines(keepends=True), self.filename)
-            # Tracebacks read the lines from here. Only the latest programs keep theirs, or a slider would fill the memory.
+            # Tracebacks read the lines from here. Only the latest programs keep theirs, or a slider would fill memory.
             linecache.cache.pop(f"<program {int(self.filename.split()[1][:-1]) - KEPT_PROGRAMS}>", None)
             self.text = text
         else:
@@ -50,7 +50,7 @@ class Source:
 
     def owns(self, frame: FrameType) -> bool:
         """Whether `frame` runs a line of this program."""
-        # Compare code objects, not lines: a cell's own frame starts at line 1, and so does a function that opens the cell.
+        # Compare code objects, not lines: a cell's own frame starts at line 1, as does a function that opens the cell.
         code = frame.f_code
         return code.co_filename == self.filename if self.function is None else code in self.codes
 
@@ -92,7 +92,7 @@ def without_other_frames(text: str) -> str:
 
 
 def behind(program: Any) -> Any:
-    """The function whose lines run when a program is called: what a partial, a method, a decorator or an object calls."""
+    """The function whose lines a program runs: the one that a partial, a method, a decorator or an object calls."""
     for _ in range(20):  # a wrapper may be wrapped in itself
         inner = program.func if isinstance(program, functools.partial) else getattr(program, "__func__", None)
         inner = inner or getattr(program, "__wrapped__", None) or decorated(program)
@@ -125,8 +125,8 @@ def codes_in(code: CodeType) -> Iterator[CodeType]:
 def variables_of(frame: FrameType) -> dict[str, Any]:
     """The variables of a running frame, to read.
 
-    Python 3.12 runs a comprehension within the frame that holds it. Outside of a function its own variables are hidden, and a
-    tracer that has read `f_locals` leaves None in them. The variables of a module are its namespace, and need no `f_locals`.
+    Python 3.12 runs a comprehension in the frame that holds it. Outside a function its own variables are hidden, and a
+    tracer that has read `f_locals` leaves None in them. A module's variables are its namespace, and need no `f_locals`.
     """
     code = frame.f_code
     if code.co_flags & inspect.CO_OPTIMIZED or not code.co_varnames:
@@ -157,7 +157,7 @@ class Loops:
         self._at: list[tuple[int, int]] = []  # the lines of these loops
 
     def find(self, line: int, loops: dict[int, int]) -> None:
-        """The frame is at a line, and its way there was not seen: it is in the first step of a loop that was not known yet."""
+        """The frame is at a line, and its way there was not seen: a loop not known yet is in its first step."""
         for first in sorted(first for first, last in loops.items() if first <= line <= last):
             if all(first != known for known, _ in self._at):
                 self.reach(first, loops)

@@ -32,8 +32,8 @@ HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")  # of a tensor, as Py
 def as_before(engine: Engine, things: list[Any], graph: Graph | None = None) -> Iterator[Kept]:
     """A context that puts back modules, optimizers and tensors, with all that they hold, random numbers, and settings.
 
-    With a graph it is for one call of a model, where few settings change and parameters are too large to copy before it is
-    known that they change: `about_to_write` does then. Where code that Python does not see writes to one, the graph says so.
+    With a graph it is for one call of a model: few settings change, and parameters are too large to copy before they
+    change. `about_to_write` copies them then. Where code that Python does not see writes to one, the graph says so.
     """
     with contextlib.ExitStack() as stack:
         stack.enter_context(engine.same_randomness())
@@ -79,7 +79,7 @@ def _parts(thing: Any) -> Iterable[Any]:
 
 
 def _has_state(engine: Engine, thing: Any) -> bool:
-    """Whether it is an optimizer, a scheduler, or what else keeps a state; but no module or optimizer of another engine."""
+    """Whether it keeps a state, as an optimizer or scheduler does; a module or optimizer of another engine does not."""
     keeps = all(callable(getattr(thing, name, None)) for name in ("state_dict", "load_state_dict"))
     others = hasattr(thing, "parameters") or hasattr(thing, "param_groups")
     return keeps and (not others or isinstance(thing, engine.module.optim.Optimizer))
@@ -159,12 +159,16 @@ class Kept:
 
     def _attributes(self, thing: Any) -> list[Any]:
         """What an object holds, in its dict and in its slots."""
-        slots = {slot: getattr(thing, slot) for slot in copyreg._slotnames(type(thing)) if hasattr(thing, slot)}  # type: ignore[attr-defined]
+        slots = {
+            slot: getattr(thing, slot)
+            for slot in copyreg._slotnames(type(thing))  # type: ignore[attr-defined]
+            if hasattr(thing, slot)
+        }
         self._settings += [(functools.partial(object.__setattr__, thing, slot), one) for slot, one in slots.items()]
         return [*slots.values(), *([vars(thing)] if hasattr(thing, "__dict__") else [])]
 
     def _keep_tensor(self, tensor: Any, path: str | None, is_gradient: bool = False) -> None:
-        """Note how a tensor and its gradient are; copy their numbers, but not those of a parameter while it may stay as it is."""
+        """Note the state of a tensor and its gradient; copy their numbers, except of parameters that may stay as is."""
         if id(tensor) in self._tensors:
             return
         kept = self._tensors[id(tensor)] = _Tensor(self._engine, tensor, path, is_gradient)
@@ -194,7 +198,7 @@ class Kept:
 
 
 class _Tensor:
-    """A tensor as it was: where its numbers are, its gradient and hooks, and the numbers themselves once they are copied."""
+    """A tensor as it was: where its numbers are, its gradient and hooks, and, once copied, the numbers themselves."""
 
     def __init__(self, engine: Engine, tensor: Any, path: str | None, is_gradient: bool) -> None:
         self._engine, self.tensor, self.path, self.is_gradient = engine, tensor, path, is_gradient

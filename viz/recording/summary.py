@@ -27,7 +27,7 @@ def keeping(most: int) -> Iterator[None]:
 
 
 def summarise(numbers: np.ndarray, dtype: str) -> Array:
-    """Copy an array as plain data: all of it up to 64 elements (or as `keeping` says), else shape, norm, extremes and a small heat-map."""
+    """An array as plain data: whole up to 64 elements (see `keeping`), else shape, norm, extremes, small heat-map."""
     array = Array(list(numbers.shape), dtype)
     if numbers.size <= _most:
         array.data = _written(numbers).tolist()

@@ -1,6 +1,6 @@
 """Records a program on an engine that somebody wrote to learn from: a student's own, micrograd, or any like them.
 
-Such an engine has no hooks and no graph protocol. What it must offer is a `TeachingEngine`: where a tensor keeps its value, its
+Such an engine has no hooks and no graph protocol. It must offer a `TeachingEngine`: where a tensor keeps its value, its
 parents and its gradient, and a backward pass that says when a tensor is done. `docs/engines.md` shows how to write one.
 """
 

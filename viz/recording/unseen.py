@@ -46,9 +46,9 @@ class Reading:
 
 
 def is_ours(error: BaseException) -> TypeGuard[Exception]:
-    """Whether an error that was raised as we read is ours: not one that ends the program, nor one of a handler of the program.
+    """Whether an error raised as we read is ours: neither one that ends the program, nor one of its handlers.
 
-    Python calls a handler, such as that of an alarm, wherever it is, with the number of the signal and the frame that it stopped.
+    Python calls a handler, such as an alarm's, wherever it is, with the number of the signal and the frame it stopped.
     """
     for frame, _ in walk_tb(error.__traceback__):
         if _module(frame).startswith(OURS):  # to read its locals would keep the error

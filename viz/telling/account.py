@@ -112,7 +112,7 @@ def said(recording: Recording) -> dict[str, Any]:
 
 
 def not_built(recording: Recording, theirs: Recording | None) -> str:
-    """Where and why a program runs on PyTorch alone; empty if tinygrad_edu has all that it asks for, or PyTorch has not either.
+    """Where and why a program runs on PyTorch alone; empty if tinygrad_edu has all it needs, or PyTorch lacks it too.
 
     `theirs` is None where PyTorch cannot run: then a name that is almost one of ours counts as misspelt.
     """
@@ -257,7 +257,7 @@ def rewritten(old: Sequence[str], new: Sequence[str], owner: Sequence[int]) -> s
 
     `owner` holds, for each line of `new`, the line of the program that it is shown at.
 
-    >>> rewritten(["a = x * 2", "b = a"], ["a = x * 3", "b = a"], [1, 2]), rewritten(["a = 1"], ["a = 1", "b = a"], [1, 2])
+    >>> rewritten(["a = x * 2"], ["a = x * 3"], [1]), rewritten(["a = 1"], ["a = 1", "b = a"], [1, 2])
     ('Line 1 has 3 instead of 2', 'Line 2 is new')
     """
     start = 0
@@ -426,7 +426,7 @@ def _changed(title: str, index: tuple[int, ...], why: str, old: Array | None, ne
 
 
 def _reason(arithmetic: Arithmetic, key: str, index: tuple[int, ...], total: Array) -> str:
-    """How an entry of a `.grad` came to be, as arithmetic: a product, what met in its inbox, or what was there before."""
+    """How an entry of a `.grad` arose, as arithmetic: a product, what met in its inbox, or what was there before."""
     parts, inbox = arithmetic.gradient(key, index), arithmetic.arrived(key)
     whole = numbers_of(total)
     if inbox is None or whole is None or inbox.shape != whole.shape or not parts:

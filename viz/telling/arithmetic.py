@@ -1,7 +1,7 @@
-"""Why a number is what it is: the products that made one entry of a value or of a gradient, found from a recording alone.
+"""Why a number is what it is: the products that made an entry of a value or gradient, found from a recording alone.
 
 The op is done again on the recording's own numbers, and its local derivatives are asked for one by one. So there is one
-mechanism for a product, a mean, a broadcast, a convolution or a softmax. Nothing is told that does not come out as recorded.
+mechanism for a product, a mean, a broadcast, a convolution or a softmax. Only what comes out as recorded is told.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Arithmetic:
         return list(dict.fromkeys(event.pass_nr for event in self.recording.events if event.kind == "backward"))
 
     def numbers(self, key: str) -> np.ndarray | None:
-        """All the numbers of a value; those of a transposed weight inside a layer, which nothing has read, from its weight."""
+        """All the numbers of a value; if nothing has read a layer's transposed weight, they come from its weight."""
         value = self.graph.values[key]
         op = self.graph.ops.get(value.op or "")
         if value.array is not None or op is None or notation.base_name(op) not in _SHAPES:
@@ -212,7 +212,7 @@ class Arithmetic:
     # --- a gradient ---
 
     def gradient(self, key: str, index: Index, pass_nr: int | None = None) -> list[Part]:
-        """What each use of a value gave to entry `index` of its gradient in a pass, by default the last that reached it."""
+        """What each use of a value gave to entry `index` of its gradient in a pass, by default the last to reach it."""
         parts = []
         for event, slot in self._sent(key, self._pass_of(key) if pass_nr is None else pass_nr):
             part = self._given(event, slot, index)
@@ -298,7 +298,7 @@ class Arithmetic:
     ) -> Callable[[Index, float], str]:
         """Names a local derivative by the entry of another operand that it is, such as `W[0, 1]`; empty if it is none.
 
-        `ask` returns the derivatives by operand `slot` for other operands: where these count from 1, it returns the places.
+        `ask` returns the derivatives by operand `slot` for other operands; if these count from 1, they are the places.
         """
         coded: list[tuple[int, np.ndarray]] = []
         arange = engines.load(CORE).module.arange
@@ -323,7 +323,7 @@ class Arithmetic:
         return name
 
     def _again(self, op: Op) -> tuple[Forward, list[Any]] | None:
-        """The op as a function of its operands, and these, in float64; None if it cannot be done again, or comes out otherwise."""
+        """The op as a function of its operands, and these, in float64; None if a rerun fails or comes out otherwise."""
         if op.key not in self._done:
             self._done[op.key] = self._find(op)
         return self._done[op.key]
@@ -349,7 +349,7 @@ _SHAPES = _RESHAPES | {"expand", "t", "transpose", "permute", "clone"}
 
 
 def _forwards(T: Any, op: Op, out: Value) -> Iterator[Forward]:
-    """Functions that may be the op, the likeliest first: with the call's own arguments, or by its name and its result's shape."""
+    """Functions that may be the op, likeliest first: with the call's arguments, or by its name and result's shape."""
     F, name, shape = T.nn.functional, notation.base_name(op), tuple(out.shape or ())
     called = _called(T, op)
     if called is not None:

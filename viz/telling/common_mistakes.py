@@ -30,10 +30,9 @@ class Fix:
 class Mistake:
     """One mistake: a program for either engine, where it goes wrong, why, and what to try.
 
-    `number` is its rank among the fifteen of the course; some have more than one form. `at` is text of the wrong line (which
+    `number` is its rank among the course's fifteen; some have several forms. `at` is text of the wrong line (which
     occurs once); `mark` names a tensor or a node to mark if the engine itself names none. `phrase` is a pattern for the
-    message of either engine, empty for a silent mistake. `hint` is a pattern for what else they report: a warning, or the
-    error of a check.
+    message of either engine, empty for a silent mistake. `hint` is one for other reports: warnings, errors of a check.
     """
 
     number: int
@@ -93,7 +92,8 @@ for x in (1.0, 3.0):
         Fix(
             "one backward() of the sum",
             (
-                ("for x in (1.0, 3.0):\n    loss = area * x\n    loss.backward()\n", "loss = area * 1.0 + area * 3.0\nloss.backward()\n"),
+                ("for x in (1.0, 3.0):\n    loss = area * x\n    loss.backward()\n",
+                 "loss = area * 1.0 + area * 3.0\nloss.backward()\n"),
                 ("    with T.no_grad():\n        w -=", "with T.no_grad():\n    w -="),
                 ("    w.grad = None", "w.grad = None"),
             ),
@@ -445,26 +445,20 @@ WRONG_NUMBER = Mistake(
     _SCALED_ADD.format("grad, ctx.k * grad"),
     "return grad, ctx.k * grad",
     (
-        Fix(
-            "None for the number k",
-            (("return grad, ctx.k * grad", "return grad, ctx.k * grad, None"),),
-            "Three arguments need three entries.",
-        ),
+        Fix("None for the number k", (("return grad, ctx.k * grad", "return grad, ctx.k * grad, None"),),
+            "Three arguments need three entries."),
         Fix(
             "do not pass k",
             (
-                ("forward(ctx, a, b, k):\n        ctx.k = k\n        return a + k * b", "forward(ctx, a, b):\n        return a + 3.0 * b"),
+                ("forward(ctx, a, b, k):\n        ctx.k = k\n        return a + k * b",
+                 "forward(ctx, a, b):\n        return a + 3.0 * b"),
                 ("ctx.k * grad", "3.0 * grad"),
                 ("apply(a, b, 3.0)", "apply(a, b)"),
             ),
             "Two arguments need two gradients; k is written into the Function.",
         ),
-        Fix(
-            "None where it does not fit",
-            (("return grad, ctx.k * grad", "return grad, None, ctx.k * grad"),),
-            "The count is right, but the order is not: a number cannot have a gradient.",
-            WRONG,
-        ),
+        Fix("None where it does not fit", (("return grad, ctx.k * grad", "return grad, None, ctx.k * grad"),),
+            "The count is right, but the order is not: a number cannot have a gradient.", WRONG),
     ),
     r"returned an incorrect number of gradients|returned a gradient different than None",
 )  # fmt: skip
@@ -569,33 +563,31 @@ DOUBLE_BACKWARD = Mistake(
         Fix(
             "save the input, compute in backward",
             (
-                ("        square = x * x\n        ctx.save_for_backward(square)\n        return x * square", "        ctx.save_for_backward(x)\n        return x * x * x"),
+                ("        square = x * x\n        ctx.save_for_backward(square)\n        return x * square",
+                 "        ctx.save_for_backward(x)\n        return x * x * x"),
                 ("(square,)", "(x,)"),
                 ("grad * 3 * square", "grad * 3 * x * x"),
             ),
             "A saved input keeps its place in the graph, and x * x in backward is recorded.",
         ),
-        Fix(
-            "forbid it: once_differentiable",
-            (("    @staticmethod\n    def backward", "    @staticmethod\n    @T.autograd.function.once_differentiable\n    def backward"),),
-            "The second derivative raises instead of being wrong.",
-            TELLS,
-        ),
+        Fix("forbid it: once_differentiable",
+            (("    @staticmethod\n    def backward",
+              "    @staticmethod\n    @T.autograd.function.once_differentiable\n    def backward"),),
+            "The second derivative raises instead of being wrong.", TELLS),
         Fix(
             "let gradgradcheck look",
             (
                 ("T.tensor(2.0,", "T.tensor(2.0, dtype=T.float64,"),
-                ("y = x * Cube", "T.autograd.gradcheck(Cube.apply, x)\nT.autograd.gradgradcheck(Cube.apply, x)\ny = x * Cube"),
+                ("y = x * Cube",
+                 "T.autograd.gradcheck(Cube.apply, x)\nT.autograd.gradgradcheck(Cube.apply, x)\ny = x * Cube"),
             ),
             "gradcheck passes, because the first derivative is right; gradgradcheck fails.",
             TELLS,
         ),
-        Fix(
-            "ctx.square = square",
-            (("ctx.save_for_backward(square)", "ctx.square = square"), ("(square,) = ctx.saved_tensors", "square = ctx.square")),
-            "It is stored elsewhere, but it is still a constant.",
-            WRONG,
-        ),
+        Fix("ctx.square = square",
+            (("ctx.save_for_backward(square)", "ctx.square = square"),
+             ("(square,) = ctx.saved_tensors", "square = ctx.square")),
+            "It is stored elsewhere, but it is still a constant.", WRONG),
     ),
     mark="CubeBackward",
     hint=r"marked with @once_differentiable",
@@ -613,16 +605,12 @@ y = T.where(x > 0, T.sqrt(x), 0.0)
 y.sum().backward()""",
     "T.where(x > 0",
     (
-        Fix(
-            "where around the input, too",
-            (("y = T.where(x > 0, T.sqrt(x), 0.0)", "safe = T.where(x > 0, x, 1.0)\ny = T.where(x > 0, T.sqrt(safe), 0.0)"),),
-            "sqrt never sees the 0, so no slope is infinite.",
-        ),
-        Fix(
-            "clamp the input",
-            (("T.sqrt(x)", "T.sqrt(x.clamp(min=1e-12))"),),
-            "The slope is large but finite, and 0 times that is 0.",
-        ),
+        Fix("where around the input, too",
+            (("y = T.where(x > 0, T.sqrt(x), 0.0)",
+              "safe = T.where(x > 0, x, 1.0)\ny = T.where(x > 0, T.sqrt(safe), 0.0)"),),
+            "sqrt never sees the 0, so no slope is infinite."),
+        Fix("clamp the input", (("T.sqrt(x)", "T.sqrt(x.clamp(min=1e-12))"),),
+            "The slope is large but finite, and 0 times that is 0."),
         Fix(
             "detect_anomaly",
             (("y = T.where", "with T.autograd.detect_anomaly():\n    y = T.where"), ("\ny.sum()", "\n    y.sum()")),
@@ -663,22 +651,23 @@ y.backward()""",
         Fix(
             "static methods and apply",
             (
-                ("    def forward(self, x):\n        self.", "    @staticmethod\n    def forward(ctx, x):\n        ctx."),
-                ("    def backward(self, grad):\n        (x,) = self.", "    @staticmethod\n    def backward(ctx, grad):\n        (x,) = ctx."),
+                ("    def forward(self, x):\n        self.",
+                 "    @staticmethod\n    def forward(ctx, x):\n        ctx."),
+                ("    def backward(self, grad):\n        (x,) = self.",
+                 "    @staticmethod\n    def backward(ctx, grad):\n        (x,) = ctx."),
                 ("Exp()(x)", "Exp.apply(x)"),
             ),
             "apply makes ctx and the node, and records the node.",
         ),
-        Fix(
-            "the op itself",
-            (("Exp()(x)", "x.exp()"),),
-            "If every op in it already has a backward rule, you need no Function.",
-        ),
+        Fix("the op itself", (("Exp()(x)", "x.exp()"),),
+            "If every op in it already has a backward rule, you need no Function."),
         Fix(
             "static methods, but Exp()(x)",
             (
-                ("    def forward(self, x):\n        self.", "    @staticmethod\n    def forward(ctx, x):\n        ctx."),
-                ("    def backward(self, grad):\n        (x,) = self.", "    @staticmethod\n    def backward(ctx, grad):\n        (x,) = ctx."),
+                ("    def forward(self, x):\n        self.",
+                 "    @staticmethod\n    def forward(ctx, x):\n        ctx."),
+                ("    def backward(self, grad):\n        (x,) = self.",
+                 "    @staticmethod\n    def backward(ctx, grad):\n        (x,) = ctx."),
             ),
             "The same error: calling an instance is not allowed.",
             WRONG,
@@ -768,13 +757,10 @@ loss.backward()""",
     "[1, 2]",
     (
         Fix("write 1.0", (("[1, 2]", "[1.0, 2.0]"),), "The numbers are float32, and have gradients."),
-        Fix("dtype=T.float32", (("[1, 2],", "[1, 2], dtype=T.float32,"),), "The same for numbers that arrive as integers."),
-        Fix(
-            "leave requires_grad out",
-            (("[1, 2], requires_grad=True", "[1, 2]"),),
-            "This error goes, and the next one is “element 0 of tensors does not require grad”.",
-            WRONG,
-        ),
+        Fix("dtype=T.float32", (("[1, 2],", "[1, 2], dtype=T.float32,"),),
+            "The same for numbers that arrive as integers."),
+        Fix("leave requires_grad out", (("[1, 2], requires_grad=True", "[1, 2]"),),
+            "This error goes, and the next one is “element 0 of tensors does not require grad”.", WRONG),
     ),
     r"[Oo]nly Tensors of floating point|can require gradients",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a change made different: the values and ops of a run that the run before did not have, or had with other numbers."""
+"""What a change made different: values and ops of a run that the run before lacked, or had with other numbers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Lit = dict[str, Any]
 def lit(before: Recording, after: Recording) -> dict[str, Any]:
     """What `after` has otherwise than `before`: `nodes`, by the key of the element, and what is `gone`.
 
-    A node is `{"kind": "new" | "became" | "value" | "grad", "order": its place in the program, "value": [was, is], "grad":
-    [was, is], "became": what a part that was there is now}`; `value` and `grad` are there if they differ. What is gone is
-    `{"node": its name as a node, "part": its name as a part of the program, "now": the element that has its place, "near":
-    the elements that were nearest to it}`; a name is empty where the view never had it.
+    A node is `{"kind": "new" | "became" | "value" | "grad", "order": its place in the program, "value": [was, is],
+    "grad": [was, is], "became": what a part that was there is now}`; `value` and `grad` are there if they differ. What
+    is gone is `{"node": its name as a node, "part": its name as a part of the program, "now": the element that has its
+    place, "near": the elements that were nearest to it}`; a name is empty where the view never had it.
     """
     if len(before.graph.values) + len(after.graph.values) > MANY:
         return {"nodes": {}, "gone": []}

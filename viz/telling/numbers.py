@@ -1,4 +1,4 @@
-"""The numbers of one tensor of a recording: its entries as a table, and for one of them the sum of products that made it."""
+"""The numbers of one tensor of a recording: its entries as a table, and the sum of products that made one of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def key_of(recording: Recording, element: str) -> str | None:
 
 
 def summarised(recording: Recording, key: str) -> bool:
-    """Whether the recording holds the value, or what it was made from, only as a summary that KEPT would hold in full."""
+    """Whether the recording holds the value, or what made it, only as a summary that KEPT would hold in full."""
     value = recording.graph.values[key]
     op = recording.graph.ops.get(value.op or "")
     around = [key, *(one for one in (op.inputs if op else []) if one is not None)]
@@ -101,9 +101,9 @@ def asked_for(recording: Recording, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def all_sheets(recording: Recording, most: int = ENTRIES) -> dict[str, Any]:
-    """Every sheet of a recording, for a page that can ask nobody: `sheets` by value, and `of`, the value of each other element.
+    """Every sheet of a recording, for a page on its own: `sheets` by value, and `of`, the value of each other element.
 
-    `entries` of a sheet says how each entry was made (`"grad:0,1"`), for up to `most` entries, those of small tensors first.
+    `entries` of a sheet says how entries were made (`"grad:0,1"`), up to `most` of them, those of small tensors first.
     """
     graph, arithmetic = recording.graph, Arithmetic(recording)
     sheets: dict[str, Any] = {}
@@ -169,7 +169,10 @@ def _sentence(recording: Recording, key: str, of: str, title: str, result: float
     uses = [part.written(4) if part.terms else number(part.result) for part in parts]
     if len(parts) == 1:
         return f"{title} = {uses[0]} = {number(result)}" if uses[0] != number(result) else f"{title} = {number(result)}"
-    return f"{title} = {' + '.join(signed(part.result) for part in parts)} = {number(result)}: it is used {len(parts)} times."
+    return (
+        f"{title} = {' + '.join(signed(part.result) for part in parts)} = {number(result)}: "
+        f"it is used {len(parts)} times."
+    )
 
 
 def _called(op: Op) -> str:
@@ -192,5 +195,8 @@ def _large(array: Array) -> str:
     if numbers_of(array) is None and array.data is None:
         if array.size <= KEPT:
             return f"Of its {array.size:,} numbers the recording keeps a summary; viz.explore shows them."
-        return f"It has {array.size:,} numbers, more than the {KEPT:,} that are shown. Make the tensor smaller to see them."
+        return (
+            f"It has {array.size:,} numbers, more than the {KEPT:,} that are shown. "
+            "Make the tensor smaller to see them."
+        )
     return "These are complex numbers, which have no table here."

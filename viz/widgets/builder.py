@@ -36,8 +36,8 @@ STAGE = 560.0  # pixels beside the code in a notebook on a laptop
 class Builder(Live):
     """Shows a graph that grows by clicks. This is what `build` returns.
 
-    Traits: `start` (the initial values), `steps` (what was clicked: `[op, name, …]`, or `["backward"]`), `view`; all can
-    be set from Python. `result` holds the code, the values and the pictures.
+    Traits: `start` (the initial values), `steps` (the clicks: `[op, name, …]`, or `["backward"]`), `view`; all can be
+    set from Python. `result` holds the code, the values and the pictures.
     """
 
     _esm = bundle.script("builder.js")

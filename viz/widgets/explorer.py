@@ -93,7 +93,7 @@ class Explorer(Live):
 
     Traits: `state` (the switches, by line and name of the program; can be set from Python), `result` (of the last run),
     `history` (states to go back to), `future` (states that were undone), `view` ("modules", "values" or "grad_fn"; a
-    program that runs modules starts with them), `step` (-1 is the last), `place` ("beside" the code or "below" it: where
+    program that runs modules starts with them), `step` (-1: the last), `place` ("beside" the code or "below" it: where
     the whole graph fits at first; in a narrow page both are below it, and "below" is higher), `sizes` (of a stage in
     these places, in pixels), `room` (of the stage, in pixels).
 

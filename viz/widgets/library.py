@@ -15,8 +15,7 @@ _of_kinds: dict[type, Any] = {}
 def library_of(kind: type) -> str:
     """The id of the widget that holds this kind's code and style; empty where nobody could ask for it.
 
-    `library.js` asks the page's widget manager. Jupyter has one, marimo and this project's own pages have none: there, each widget
-    brings its code along.
+    `library.js` asks the page's widget manager. Only Jupyter has one: in marimo and our pages a widget brings its code.
     """
     if getattr(get_ipython(), "kernel", None) is None:
         return ""

@@ -1,4 +1,4 @@
-"""What the widgets share: sending their state at once, a still picture for saved notebooks, and the thread they work in."""
+"""What widgets share: sending their state at once, a still picture for saved notebooks, and the thread they work in."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ class Live(anywidget.AnyWidget):
     def _at_home(self, work: Callable[[], None]) -> None:
         """Do `work` in the thread in which the widget's cell ran.
 
-        JupyterLab may deliver a page's messages in another thread, a subshell. Interrupts do not reach it, and a program's output
-        would mix with that of a running cell.
+        JupyterLab may deliver a page's messages in another thread, a subshell. Interrupts do not reach it, and a
+        program's output would mix with that of a running cell.
         """
         if self._loop is None or threading.current_thread() is self._home:
             work()
@@ -117,7 +117,7 @@ def _close_those_of_an_earlier_run(shown: Live) -> None:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """A context in which an interrupt raises `KeyboardInterrupt`; otherwise a kernel ignores it between its messages."""
+    """A context where an interrupt raises `KeyboardInterrupt`; otherwise a kernel ignores it between its messages."""
     if threading.current_thread() is not threading.main_thread():  # signals do not arrive there
         yield
         return

@@ -48,8 +48,7 @@ NAMES = plane.LETTERS
 class Playground(Live):
     """The result of `viz.playground`. `run(steps)` continues, `code()` is the program, `learners` are its runs.
 
-    Traits: `asked` is the page's request, `frame` the answer; `task` is the data and the settings; `scene` is the step
-    that was opened.
+    Traits: `asked` is the page's request, `frame` the answer; `task` is the data and settings; `scene` the opened step.
     """
 
     _esm = bundle.script("playground.js")
@@ -392,9 +391,9 @@ def playground(
         points: the points for `"own"`, each `(x, y, class)` with class 0 or 1.
         steps: how many steps to take before it is shown.
         settings: `engine` (its name, or one of your own: docs/engines.md), `layers` (hidden ones), `width`,
-            `activation`, `init`, `norm`, `residual`, `optimizer`, `lr`, `batch` (0 for all points at once), `weight_decay`,
-            `l1`, `zero_grad`, `seed`; `noise` (added to the points), `test` (the share of the points that is kept for a
-            test loss), and `features`, a choice of `"x1 x2 x1^2 x2^2 x1*x2 sin(x1) sin(x2)"`.
+            `activation`, `init`, `norm`, `residual`, `optimizer`, `lr`, `batch` (0 for all points at once),
+            `weight_decay`, `l1`, `zero_grad`, `seed`; `noise` (added to the points), `test` (the share of the points
+            kept for a test loss), and `features`, a choice of `"x1 x2 x1^2 x2^2 x1*x2 sin(x1) sin(x2)"`.
 
     Raises:
         TypeError: there is no such setting (the message lists the settings), or an engine of your own lacks a part.

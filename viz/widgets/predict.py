@@ -26,8 +26,8 @@ class Prediction(Live):
     """Shows a question with its choices, replies to each choice, and reveals a picture once the right one is found.
 
     Traits: `question`, `choices` ([text, reply] pairs), `right` (the text of the right one), `reveal` (SVG text or ""),
-    `tried` (the texts chosen so far, the newest last), `covers` (how many of the following cells are covered until a choice is
-    made), `shown` (whether the reader asked to see them anyway).
+    `tried` (the texts chosen so far, the newest last), `covers` (how many of the following cells are covered until a
+    choice is made), `shown` (whether the reader asked to see them anyway).
     """
 
     _esm = bundle.script("predict.js")
@@ -64,10 +64,9 @@ def predict(
 ) -> Prediction:
     """Ask for a prediction; `choices` maps each choice to the reply it gets, `right` is the right one.
 
-    Text between backticks is shown as code. `reveal` is a picture to show once the right choice is found. `covers` says how
-    many of the following cells would answer the question: their text and output stay covered until the reader chooses, or
-    asks to see them anyway. Raises `ValueError` if `right` is not among the choices, or `covers` is
-    negative.
+    Text between backticks is shown as code. `reveal` is a picture to show once the right choice is found. `covers` is
+    how many of the next cells answer the question: their text and output stay covered until the reader chooses, or asks
+    to see them anyway. Raises `ValueError` if `right` is not among the choices, or `covers` is negative.
 
     >>> predict("What is 2 + 2?", {"4": "Yes.", "5": "One too many."}, right="4").tried
     []

@@ -173,7 +173,7 @@ class Runs:
 
 
 def _runs_alike(text: str) -> bool:
-    """Whether a text computes the same each time: it imports nothing but the engines, and reads nothing from outside."""
+    """Whether a text computes the same each time: it imports only the engines, and reads nothing from outside."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except SyntaxError:

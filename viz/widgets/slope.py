@@ -37,9 +37,8 @@ def slope(
 ) -> Slope:
     """Show the curve of `f` from `low` to `high` with its tangent at `x`; with `chords` also the chord around x.
 
-    `f` takes one number, a float or a tensor of `tinygrad_edu`; `label` names it in the picture. The tangent's slope is what
-    `backward` computes; a chord goes from x - h to x + h. Raises `ValueError` if `low` is not below
-    `high`.
+    `f` takes one number, a float or a tensor of `tinygrad_edu`; `label` names it in the picture. The tangent's slope is
+    what `backward` computes; a chord goes from x - h to x + h. Raises `ValueError` if `low` is not below `high`.
 
     >>> slope(lambda x: x * x, "x²", x=3.0).table["at"][-1]["slope"]
     6.0
