@@ -1,6 +1,8 @@
-"""Ops and training steps beside PyTorch on the CPU, one thread each, in one run: `python benchmarks/ops.py`. Forward
-and backward together, the best of several repetitions, alternating between the engines so that both meet the same
-noise."""
+"""Ops and training steps beside PyTorch on the CPU, one thread each, in one run: `python benchmarks/ops.py`.
+
+Forward and backward together, the best of several repetitions, alternating between the engines so that both meet the
+same noise.
+"""
 
 from __future__ import annotations
 

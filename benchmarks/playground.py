@@ -1,6 +1,9 @@
-"""Pictures of the playground in a second, on both engines: `python benchmarks/playground.py`. A picture is one step of
-training and all that the page gets for it: the network asked at 2,304 places, the boundary, the charts, the sentences,
-as JSON. What a browser and the way to it need comes on top; it has 100 ms for ten pictures a second."""
+"""Pictures of the playground in a second, on both engines: `python benchmarks/playground.py`.
+
+A picture is one step of training and all that the page gets for it: the network asked at 2,304 places, the boundary,
+the charts, the sentences, as JSON. What a browser and the way to it need comes on top; it has 100 ms for ten pictures a
+second.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Six programs of the kind that teach, each written once: `train(T)` runs on either engine and returns its losses. All
-start from the same numbers, which NumPy draws, so both engines are to give the same losses."""
+"""Six programs of the kind that teach, each written once: `train(T)` runs on either engine and returns its losses.
+
+All start from the same numbers, which NumPy draws, so both engines are to give the same losses.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""A static graph, to compare with the dynamic one: `trace` runs a function once, records its ops, and replays them. The
-trace does not contain what Python decided on the way (an `if`, a loop, a number read from a tensor): these are frozen.
-`torch.jit.trace` does the same, and warns about it. Nothing here is optimised or compiled."""
+"""A static graph, to compare with the dynamic one: `trace` runs a function once, records its ops, and replays them.
+
+The trace does not contain what Python decided on the way (an `if`, a loop, a number read from a tensor): these are
+frozen. `torch.jit.trace` does the same, and warns about it. Nothing here is optimised or compiled.
+"""
 
 from __future__ import annotations
 

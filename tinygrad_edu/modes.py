@@ -1,5 +1,7 @@
-"""The modes of a thread, in one object: grad mode, and what the layers around the core add to it. An op, a public call
-and a backward pass look at `unusual`, and at the details only where it is set."""
+"""The modes of a thread, in one object: grad mode, and what the layers around the core add to it.
+
+An op, a public call and a backward pass look at `unusual`, and at the details only where it is set.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """`save` and `load`: a state_dict, or whatever holds tensors, numbers and strings, in a file (PyTorch: `torch.save`).
+
 The file is a pickle in which a tensor is a NumPy array. `load` lets it name only what such data need, so that opening a
-stranger's file runs none of its code."""
+stranger's file runs none of its code.
+"""
 
 from __future__ import annotations
 

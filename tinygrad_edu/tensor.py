@@ -1,5 +1,7 @@
-"""`Tensor`, the class that users meet: what the core keeps in it, with the methods of each subject. Each base has the
-methods of one module, where they are written. The class has none of its own."""
+"""`Tensor`, the class that users meet: what the core keeps in it, with the methods of each subject.
+
+Each base has the methods of one module, where they are written. The class has none of its own.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What PyTorch has and this package has not: one table by subject, and the sentence for a program that uses a name. A
-missing name is answered, not built. The sentence says what it is, and that the line runs on PyTorch, as viz draws
-it."""
+"""What PyTorch has and this package has not: one table by subject, and the sentence for a program that uses a name.
+
+A missing name is answered, not built. The sentence says what it is, and that the line runs on PyTorch, as viz draws it.
+"""
 
 from __future__ import annotations
 

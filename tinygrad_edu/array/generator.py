@@ -1,5 +1,7 @@
-"""`Generator`: the source of random numbers. It draws the same numbers as PyTorch from the same seed. It is a Mersenne
-Twister. This file knows in which order its bits become numbers."""
+"""`Generator`: the source of random numbers. It draws the same numbers as PyTorch from the same seed.
+
+It is a Mersenne Twister. This file knows in which order its bits become numbers.
+"""
 
 from __future__ import annotations
 

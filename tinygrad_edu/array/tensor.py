@@ -1,5 +1,7 @@
-"""A Tensor as an array and as a leaf: its shape and elements, `data`, `grad`, `requires_grad_`, and copies. The class
-itself is in `core/tensor.py`; what autograd keeps in it, in `core/graph.py`."""
+"""A Tensor as an array and as a leaf: its shape and elements, `data`, `grad`, `requires_grad_`, and copies.
+
+The class itself is in `core/tensor.py`; what autograd keeps in it, in `core/graph.py`.
+"""
 
 from __future__ import annotations
 
@@ -347,8 +349,10 @@ class ArrayMethods(core.Tensor):
 
     @property
     def data(self) -> Tensor:
-        """The same storage as a tensor outside the graph, with its own version counter. Autograd's checks do not see
-        writes to it. Prefer `detach()`: they do see writes to that."""
+        """The same storage as a tensor outside the graph, with its own version counter.
+
+        Autograd's checks do not see writes to it. Prefer `detach()`: they do see writes to that.
+        """
         out: Tensor = wrap(self._data)
         if self._counter is NOT_COUNTED:
             out._counter = NOT_COUNTED

@@ -1,6 +1,8 @@
-"""Forward mode: a tensor carries a tangent, and every op pushes it on. Exact directional derivatives in one pass. A
-tangent has the memory layout of its tensor, and the tangent of a view is a view of the tangent of its base. So an
-in-place write to a base or a view changes both, values and tangents alike."""
+"""Forward mode: a tensor carries a tangent, and every op pushes it on. Exact directional derivatives in one pass.
+
+A tangent has the memory layout of its tensor, and the tangent of a view is a view of the tangent of its base. So an
+in-place write to a base or a view changes both, values and tangents alike.
+"""
 
 from __future__ import annotations
 

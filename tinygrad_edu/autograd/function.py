@@ -31,9 +31,11 @@ class FunctionCtx(core.FunctionCtx):
     non_differentiable: tuple[Tensor, ...] | None = None
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Save inputs or outputs (or None) for `backward`, where `saved_tensors` returns them. Unlike attributes
-        (`ctx.y = y`), they are freed after backward and make no reference cycles, and an in-place change in between is
-        detected. Use attributes for anything that is not a tensor."""
+        """Save inputs or outputs (or None) for `backward`, where `saved_tensors` returns them.
+
+        Unlike attributes (`ctx.y = y`), they are freed after backward and make no reference cycles, and an in-place
+        change in between is detected. Use attributes for anything that is not a tensor.
+        """
         for i, t in enumerate(tensors):
             if t is not None and not isinstance(t, Tensor):
                 raise TypeError(

@@ -1,6 +1,8 @@
-"""The lessons as files: where they are, the students' version, and working copies that preserve a student's edits. A
-lesson is a notebook in its instructor version, with the answers between nbgrader's marks. Nothing here needs nbgrader
-or Jupyter; a notebook is JSON."""
+"""The lessons as files: where they are, the students' version, and working copies that preserve a student's edits.
+
+A lesson is a notebook in its instructor version, with the answers between nbgrader's marks. Nothing here needs nbgrader
+or Jupyter; a notebook is JSON.
+"""
 
 import copy
 import hashlib

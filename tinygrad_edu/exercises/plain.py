@@ -1,6 +1,8 @@
-"""Plain data: what the student's process and the judge exchange, as JSON. Of a student's objects only numbers, text and
-shapes survive: an object that claims to equal everything arrives as the name of its type. `encode` runs with the
-student's code; `decode`, `show` and `same` run in the judge's process."""
+"""Plain data: what the student's process and the judge exchange, as JSON.
+
+Of a student's objects only numbers, text and shapes survive: an object that claims to equal everything arrives as the
+name of its type. `encode` runs with the student's code; `decode`, `show` and `same` run in the judge's process.
+"""
 
 from __future__ import annotations
 

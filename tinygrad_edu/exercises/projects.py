@@ -1,6 +1,8 @@
-"""Five trainings that run without an error and do not learn: a student finds the line, and repairs it. A program is
-text, so that a repair is data: the number of a line, and what should stand there. The sandbox runs the repaired program
-as it runs any answer, and hands out predictions; what is right is known to the judge alone."""
+"""Five trainings that run without an error and do not learn: a student finds the line, and repairs it.
+
+A program is text, so that a repair is data: the number of a line, and what should stand there. The sandbox runs the
+repaired program as it runs any answer, and hands out predictions; what is right is known to the judge alone.
+"""
 
 from __future__ import annotations
 

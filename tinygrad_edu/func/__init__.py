@@ -1,6 +1,8 @@
-"""Function transforms: gradients, products with Jacobians, Jacobians and Hessians (PyTorch: `torch.func`). They nest:
-`grad(grad(f))`. Each level differentiates with respect to its own tensors, and gradients of the caller's tensors flow
-through them."""
+"""Function transforms: gradients, products with Jacobians, Jacobians and Hessians (PyTorch: `torch.func`).
+
+They nest: `grad(grad(f))`. Each level differentiates with respect to its own tensors, and gradients of the caller's
+tensors flow through them.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """The ops. Each folder holds a family of ops; the files beside the folders hold the machinery that all families share.
+
 Each op is a short class. The function below it, and the class of methods at the end of the module, define the names by
-which users call it. Importing a module puts its functions into the tables."""
+which users call it. Importing a module puts its functions into the tables.
+"""
 
 from __future__ import annotations
 

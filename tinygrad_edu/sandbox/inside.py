@@ -1,6 +1,8 @@
-"""The inside: a process loads everything once, and forks a parent for each sandbox, which forks one for each answer. A
-parent sees no answer and no result: it receives two file descriptors, passes them to the child, and afterwards ends
-whatever the child left behind. So nothing of one student is in memory when the next one's code runs."""
+"""The inside: a process loads everything once, and forks a parent for each sandbox, which forks one for each answer.
+
+A parent sees no answer and no result: it receives two file descriptors, passes them to the child, and afterwards ends
+whatever the child left behind. So nothing of one student is in memory when the next one's code runs.
+"""
 
 from __future__ import annotations
 

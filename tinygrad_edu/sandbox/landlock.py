@@ -1,5 +1,7 @@
 """Landlock: from now on this process, and all that it starts, open no files and no connections. Linux 5.13 or later.
-Unlike namespaces it needs no privilege that containers refuse. See `man 7 landlock`."""
+
+Unlike namespaces it needs no privilege that containers refuse. See `man 7 landlock`.
+"""
 
 from __future__ import annotations
 

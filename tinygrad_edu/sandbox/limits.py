@@ -1,6 +1,8 @@
-"""What a process gives up before it runs untrusted code: files, network, other processes, and more than its share. Only
-Linux has namespaces and seccomp; limits are POSIX. Each protection is tried separately and reports whether it works, so
-that a report can name what is missing."""
+"""What a process gives up before it runs untrusted code: files, network, other processes, and more than its share.
+
+Only Linux has namespaces and seccomp; limits are POSIX. Each protection is tried separately and reports whether it
+works, so that a report can name what is missing.
+"""
 
 from __future__ import annotations
 

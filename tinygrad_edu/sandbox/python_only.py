@@ -1,6 +1,8 @@
-"""The last protection, on every platform: inside Python itself, for systems that offer nothing better. Python calls its
-audit hooks before each access to a file, process, connection or foreign function, and a hook cannot be removed again.
-This stops Python code but not machine code, so no report counts it as a protection."""
+"""The last protection, on every platform: inside Python itself, for systems that offer nothing better.
+
+Python calls its audit hooks before each access to a file, process, connection or foreign function, and a hook cannot be
+removed again. This stops Python code but not machine code, so no report counts it as a protection.
+"""
 
 from __future__ import annotations
 

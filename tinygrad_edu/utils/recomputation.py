@@ -1,6 +1,8 @@
-"""The second run of a checkpointed function: the places it fills, and the checks against the first run. In the
-non-reentrant form an empty place replaces each tensor that a node would save. When the backward pass reaches the first
-one, the function runs again under hooks that catch its tensors in the same order, until all places are filled."""
+"""The second run of a checkpointed function: the places it fills, and the checks against the first run.
+
+In the non-reentrant form an empty place replaces each tensor that a node would save. When the backward pass reaches the
+first one, the function runs again under hooks that catch its tensors in the same order, until all places are filled.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
-"""Handwritten digits, which a student's engine learns to read, beside ours and PyTorch. The data are 800 images of 8 x
-8 pixels from "Optical Recognition of Handwritten Digits" by E. Alpaydin and C. Kaynak (1998), of the UCI Machine
-Learning Repository, https://doi.org/10.24432/C50P49, under CC BY 4.0; they are the first 800 of its test part."""
+"""Handwritten digits, which a student's engine learns to read, beside ours and PyTorch.
+
+The data are 800 images of 8 x 8 pixels from "Optical Recognition of Handwritten Digits" by E. Alpaydin and C. Kaynak
+(1998), of the UCI Machine Learning Repository, https://doi.org/10.24432/C50P49, under CC BY 4.0; they are the first 800
+of its test part.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Climbs the ladder with a student's engine: which rungs stand, and which piece breaks the first that does not. The
-cause is found by trying: the course's piece takes the place of the student's, one after the other. The piece with which
-the rung stands is the one that is wrong."""
+"""Climbs the ladder with a student's engine: which rungs stand, and which piece breaks the first that does not.
+
+The cause is found by trying: the course's piece takes the place of the student's, one after the other. The piece with
+which the rung stands is the one that is wrong.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""The rungs of the ladder: programs from a product to a GPT block, for a student's engine and PyTorch alike. Each takes
-the engine as `T` and returns tensors by name. Values and gradients are compared, or the error and its line."""
+"""The rungs of the ladder: programs from a product to a GPT block, for a student's engine and PyTorch alike.
+
+Each takes the engine as `T` and returns tensors by name. Values and gradients are compared, or the error and its line.
+"""
 
 from __future__ import annotations
 

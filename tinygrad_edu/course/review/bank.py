@@ -1,6 +1,9 @@
-"""The bank of questions: programs with numbers. The right answer is computed; the wrong ones are misconceptions. A
-template is one question with several sets of numbers. Nobody writes down what is right: the program runs, and an
-expression is read. A wrong answer is what somebody would get who believes something false, so it says what that is."""
+"""The bank of questions: programs with numbers.
+
+The right answer is computed; the wrong ones are misconceptions. A template is one question with several sets of
+numbers. Nobody writes down what is right: the program runs, and an expression is read. A wrong answer is what somebody
+would get who believes something false, so it says what that is.
+"""
 
 from __future__ import annotations
 

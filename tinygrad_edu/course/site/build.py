@@ -1,6 +1,8 @@
-"""`tinygrad-edu site`: writes the course as a static web site, for readers without an installation. Each lesson runs in
-the students' version. Its widgets go into the page with their saved state, and `live.js` plays them without a kernel
-and without a network. Sphinx with MyST-NB and the theme Furo makes the pages and the search."""
+"""`tinygrad-edu site`: writes the course as a static web site, for readers without an installation.
+
+Each lesson runs in the students' version. Its widgets go into the page with their saved state, and `live.js` plays them
+without a kernel and without a network. Sphinx with MyST-NB and the theme Furo makes the pages and the search.
+"""
 
 from __future__ import annotations
 

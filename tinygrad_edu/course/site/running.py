@@ -1,6 +1,8 @@
-"""Runs notebooks for the site, each in its own Jupyter kernel. Most of a lesson's time would go into importing PyTorch
-and Jupyter's kernel. So one process imports them and `viz` and computes nothing, and every kernel is a fork of it. On
-platforms without fork, each kernel imports them itself."""
+"""Runs notebooks for the site, each in its own Jupyter kernel.
+
+Most of a lesson's time would go into importing PyTorch and Jupyter's kernel. So one process imports them and `viz` and
+computes nothing, and every kernel is a fork of it. On platforms without fork, each kernel imports them itself.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Lesson 15, the project: a broken training is diagnosed, explained with numbers, and repaired. One of five is enough.
-A hand-in is data. The repair runs; what it predicts is judged. The numbers of the evidence are computed again here."""
+
+A hand-in is data. The repair runs; what it predicts is judged. The numbers of the evidence are computed again here.
+"""
 
 from ..exercise import Exercise
 from ..projects import blamed, judged, weighed

@@ -1,5 +1,7 @@
 """A page on what a class understood: how many students made each mistake, so that a teacher knows what to teach next.
-All text on it is ours: hints, statements, headings, counts. It contains nothing that a submission wrote."""
+
+All text on it is ours: hints, statements, headings, counts. It contains nothing that a submission wrote.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""`tinygrad-edu grade`: grades many submissions. Each answer runs in its own sandbox and is judged outside. A result is
-one line in `results.jsonl`, written when it is complete. A grader that was killed continues where it was."""
+"""`tinygrad-edu grade`: grades many submissions. Each answer runs in its own sandbox and is judged outside.
+
+A result is one line in `results.jsonl`, written when it is complete. A grader that was killed continues where it was.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Files with which other systems grade through us: Gradescope's autograder as a zip, and a GitHub Actions workflow.
-They install the code that wrote them, from a wheel beside them, and PyTorch for the CPU, in the version of
-comparison."""
+
+They install the code that wrote them, from a wheel beside them, and PyTorch for the CPU, in the version of comparison.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Reads notebooks in any state: damaged, renamed, with copied or missing cells. None of them stops the grading. Nothing
-in a submission is parsed as Python here; the sandbox does that too."""
+"""Reads notebooks in any state: damaged, renamed, with copied or missing cells. None of them stops the grading.
+
+Nothing in a submission is parsed as Python here; the sandbox does that too.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""The judge: reads what the probe observed, and decides what is right, what is not, and which mistake it was. It sees
-only plain data. It runs the same probe on the reference and on each misconception. An answer that behaves like a
-misconception on every input of a criterion has made that mistake."""
+"""The judge: reads what the probe observed, and decides what is right, what is not, and which mistake it was.
+
+It sees only plain data. It runs the same probe on the reference and on each misconception. An answer that behaves like
+a misconception on every input of a criterion has made that mistake.
+"""
 
 from __future__ import annotations
 

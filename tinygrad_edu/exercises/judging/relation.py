@@ -1,6 +1,8 @@
-"""What a wrong answer has to do with the right one: the simplest relation that holds on *all* inputs of a criterion. It
-is for answers that behave like none of the known mistakes. It claims nothing about how they were made, only what the
-numbers show: a factor, a sign, a swapped pair, a missing axis, a term too much, or which inputs go wrong."""
+"""What a wrong answer has to do with the right one: the simplest relation that holds on *all* inputs of a criterion.
+
+It is for answers that behave like none of the known mistakes. It claims nothing about how they were made, only what the
+numbers show: a factor, a sign, a swapped pair, a missing axis, a term too much, or which inputs go wrong.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""How a student sees a verdict: rich text in a notebook, plain text in a terminal; light and dark. Everything that came
-from the answer (messages, types, numbers) is escaped, because one student's report may be opened in another person's
-browser."""
+"""How a student sees a verdict: rich text in a notebook, plain text in a terminal; light and dark.
+
+Everything that came from the answer (messages, types, numbers) is escaped, because one student's report may be opened
+in another person's browser.
+"""
 
 from __future__ import annotations
 

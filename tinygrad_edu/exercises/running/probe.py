@@ -1,6 +1,8 @@
-"""The probe: runs an answer on every case and records the results as plain data. It runs in the student's process, so
-it only *observes*: it contains no expected value, no verdict, nothing worth stealing. It must import neither the judge
-nor a lesson, because the sandbox loads it before it forks for a submission."""
+"""The probe: runs an answer on every case and records the results as plain data.
+
+It runs in the student's process, so it only *observes*: it contains no expected value, no verdict, nothing worth
+stealing. It must import neither the judge nor a lesson, because the sandbox loads it before it forks for a submission.
+"""
 
 from __future__ import annotations
 

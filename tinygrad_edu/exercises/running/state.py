@@ -1,5 +1,7 @@
-"""What an answer did to its arguments: their state before a call, and what of it is different afterwards. It is
-observed in the student's process; which changes an exercise allows, only the judge knows."""
+"""What an answer did to its arguments: their state before a call, and what of it is different afterwards.
+
+It is observed in the student's process; which changes an exercise allows, only the judge knows.
+"""
 
 from __future__ import annotations
 

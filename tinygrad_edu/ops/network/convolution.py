@@ -1,6 +1,8 @@
-"""Convolutions over any number of dimensions: a product of windows of the input (columns) and kernels (rows). A
-convolution is linear in its input and in its kernel, and so are the two maps that compute its gradients. The gradients
-of each of the three are computed by the other two, so these three ops suffice for derivatives of any order."""
+"""Convolutions over any number of dimensions: a product of windows of the input (columns) and kernels (rows).
+
+A convolution is linear in its input and in its kernel, and so are the two maps that compute its gradients. The
+gradients of each of the three are computed by the other two, so these three ops suffice for derivatives of any order.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Pooling over any number of dimensions: the maximum or the mean of windows, or of windows that cover the input evenly.
-Both work dimension by dimension, by tables of the elements in each window: see `resampling`."""
+
+Both work dimension by dimension, by tables of the elements in each window: see `resampling`.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Change sizes by tables of taps (`interpolate`), and shuffle pixels. Resampling works dimension by dimension: a table
-says which old elements make up each new one, and with which weights. The means of pooling and the mirrored edges of
-padding are tables too."""
+"""Change sizes by tables of taps (`interpolate`), and shuffle pixels.
+
+Resampling works dimension by dimension: a table says which old elements make up each new one, and with which weights.
+The means of pooling and the mirrored edges of padding are tables too.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""In-place changes of shape: `unsqueeze_`, `squeeze_`, `transpose_`. They write to no element. From then on the tensor
-shows its storage in another way. Its new node, with its own name, comes before the old history."""
+"""In-place changes of shape: `unsqueeze_`, `squeeze_`, `transpose_`.
+
+They write to no element. From then on the tensor shows its storage in another way. Its new node, with its own name,
+comes before the old history.
+"""
 
 from __future__ import annotations
 

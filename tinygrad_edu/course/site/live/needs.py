@@ -1,6 +1,8 @@
-"""Which statements of a lesson need what a browser lacks: PyTorch itself, threads, other processes. Such a statement is
-left out when the page runs its cell, and so is every statement that uses its results. The cell's output stays the
-recorded one, and the page says so; if the statement is only an import, nothing is missing."""
+"""Which statements of a lesson need what a browser lacks: PyTorch itself, threads, other processes.
+
+Such a statement is left out when the page runs its cell, and so is every statement that uses its results. The cell's
+output stays the recorded one, and the page says so; if the statement is only an import, nothing is missing.
+"""
 
 from __future__ import annotations
 

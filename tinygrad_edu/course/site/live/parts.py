@@ -1,6 +1,8 @@
-"""The third-party parts of a live site: version, origin, and the hash that each must have. Each part is a file of the
-npm registry (`NPM_CONFIG_REGISTRY` names another registry, as for npm), except NumPy's wheel, which comes with
-Pyodide's release. They are downloaded once and kept in the user's cache folder."""
+"""The third-party parts of a live site: version, origin, and the hash that each must have.
+
+Each part is a file of the npm registry (`NPM_CONFIG_REGISTRY` names another registry, as for npm), except NumPy's
+wheel, which comes with Pyodide's release. They are downloaded once and kept in the user's cache folder.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Runs ahead: while nobody asks, each switch of the explorer in use is tried, so that a press finds its answer. The
-worker calls `rehearse` whenever it is idle. One call tries one switch: a press waits for no more than that."""
+"""Runs ahead: while nobody asks, each switch of the explorer in use is tried, so that a press finds its answer.
+
+The worker calls `rehearse` whenever it is idle. One call tries one switch: a press waits for no more than that.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Everything that differs when Python runs in a page: layouts, integers, the clock of a check, random numbers, PyTorch.
-`put_in_place` is called once, before the first cell. No other file of the project asks where it runs."""
+
+`put_in_place` is called once, before the first cell. No other file of the project asks where it runs.
+"""
 
 from __future__ import annotations
 

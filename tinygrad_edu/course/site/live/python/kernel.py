@@ -1,5 +1,7 @@
-"""Runs the cells of a page: the part of Jupyter's kernel that a lesson needs, and nothing else. The worker provides
-`send(message)`. Every message is a dict of plain data with a `type`."""
+"""Runs the cells of a page: the part of Jupyter's kernel that a lesson needs, and nothing else.
+
+The worker provides `send(message)`. Every message is a dict of plain data with a `type`.
+"""
 
 from __future__ import annotations
 

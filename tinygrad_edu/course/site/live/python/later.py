@@ -1,5 +1,7 @@
 """The modules of the packs: those of the start are here, and others are fetched when a program imports one of them.
-Compiled modules are imported from memory, so none is looked for, opened and read in the file system of the page."""
+
+Compiled modules are imported from memory, so none is looked for, opened and read in the file system of the page.
+"""
 
 from __future__ import annotations
 

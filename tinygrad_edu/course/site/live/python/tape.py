@@ -1,5 +1,7 @@
-"""What PyTorch did when the site was built, for each program of a lesson: as written, and with each switch. This file
-both writes the tape, in the kernel that runs a lesson for the site, and reads it, in the page."""
+"""What PyTorch did when the site was built, for each program of a lesson: as written, and with each switch.
+
+This file both writes the tape, in the kernel that runs a lesson for the site, and reads it, in the page.
+"""
 
 from __future__ import annotations
 
