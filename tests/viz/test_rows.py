@@ -26,7 +26,7 @@ def graph(seed: int) -> tuple[list[rows.Box], list[rows.Link]]:
 @pytest.mark.parametrize("seed", range(8))
 def test_a_graph_in_rows_is_narrower_and_nothing_in_it_overlaps_or_is_lost(seed: int, count: int) -> None:
     boxes, links = graph(seed)
-    made = rows.place(boxes, links, count, set(), 10.0, snug=True)
+    made = rows.place(boxes, links, count, set(), snug=True)
     assert made.width < rows.layouts.place(boxes, links, "LR", snug=True).width
     _is_whole(made, boxes, links)
 
@@ -40,7 +40,7 @@ def test_the_links_of_what_many_use_share_a_line(seed: int, direction: str) -> N
 
     def put(boxes: list[rows.Box], links: list[rows.Link]) -> Layout:
         if direction == "2 rows":
-            return rows.place(boxes, links, 2, set(), 10.0, snug=True)
+            return rows.place(boxes, links, 2, set(), snug=True)
         return rows.layouts.place(boxes, links, direction, snug=True)
 
     made = branches.place(boxes, links, set(), put)

@@ -232,14 +232,14 @@ def fits_across(drawing: shapes.Drawing) -> bool:
     return longest({box.key: box.width for box in drawing.boxes}, links) <= WIDE
 
 
-def arrange(drawing: shapes.Drawing, time_limit: float = layouts.TIME_LIMIT) -> layouts.Layout:
+def arrange(drawing: shapes.Drawing) -> layouts.Layout:
     """Lay out a picture for a page: left to right if its width fits, else top to bottom."""
     if fits_across(drawing):
-        placed = lay_out(drawing, "LR", time_limit)
+        placed = lay_out(drawing, "LR")
         if placed.width <= WIDE:
             return placed
-    placed = lay_out(drawing, "TB", time_limit)
+    placed = lay_out(drawing, "TB")
     # For many boxes side by side: it is easier to scroll down a page than sideways.
     if placed.width > 2 * WIDE:
-        return min(placed, lay_out(drawing, "LR", time_limit), key=lambda one: one.width)
+        return min(placed, lay_out(drawing, "LR"), key=lambda one: one.width)
     return placed

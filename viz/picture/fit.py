@@ -21,7 +21,6 @@ from viz.recording.graph import Graph
 
 READABLE = 10.0  # pixels: the smallest letters on a screen
 LARGEST = 1.4  # a picture is enlarged to at most this multiple of its own size
-TIME_LIMIT = 2.0  # seconds for one layout
 
 
 class Room(NamedTuple):
@@ -116,7 +115,7 @@ class Fitter:
         key = level, detail.name, direction
         if key not in self._placed:
             drawing = self._drawing(level, detail)
-            layout = lay_out(drawing, direction, TIME_LIMIT)
+            layout = lay_out(drawing, direction)
             self._placed[key] = Placed(drawing, self._foldings[level], layout, (level, detail, direction))
         return self._placed[key]
 
@@ -125,7 +124,7 @@ Manner = tuple[Detail, str, float]  # detail, direction, the resulting size of t
 
 
 def fullest(
-    make: Callable[[Detail], Drawing], room: Room, time_limit: float = TIME_LIMIT, before: Manner | None = None
+    make: Callable[[Detail], Drawing], room: Room, before: Manner | None = None
 ) -> tuple[Drawing, Layout, Manner]:
     """The most detailed drawing by `make` that fits a room, or one like `before` if readable; and how it was drawn."""
     smallest: tuple[Drawing, Layout, Manner] | None = None
@@ -134,7 +133,7 @@ def fullest(
         drawing = make(detail)
         if detail is not DETAILS[-1] and _is_hopeless(drawing, direction, room):
             continue
-        layout = lay_out(drawing, direction, time_limit)
+        layout = lay_out(drawing, direction)
         letters = _scale(layout, room) * detail.least
         made = drawing, layout, (detail, direction, letters)
         if letters >= READABLE or (smallest is None and before is not None and letters >= 0.95 * before[2]):
@@ -174,7 +173,7 @@ def _scale(layout: Layout, room: Room) -> float:
     return min(LARGEST, room.width / width, room.height / height)
 
 
-def lay_out(drawing: Drawing, direction: str, time_limit: float = layouts.TIME_LIMIT) -> Layout:
+def lay_out(drawing: Drawing, direction: str) -> Layout:
     """Positions for everything in a drawing. A result docked below its op moves with it."""
     docked = {value: op for op, value in drawing.docks.items()}
     sizes = _units(drawing)
@@ -190,8 +189,8 @@ def lay_out(drawing: Drawing, direction: str, time_limit: float = layouts.TIME_L
 
     def put(boxes: list[Box], ends: list[Link]) -> Layout:
         if direction in ROWS:
-            return rows.place(boxes, ends, ROWS[direction], loose, time_limit, snug)
-        return layouts.place(boxes, ends, direction, loose, time_limit, scopes, snug)
+            return rows.place(boxes, ends, ROWS[direction], loose, snug)
+        return layouts.place(boxes, ends, direction, loose, scopes, snug)
 
     placed = branches.place(boxes, ends, loose, put) if snug else put(boxes, ends)
     by_key = {box.key: box for box in drawing.boxes}

@@ -73,7 +73,6 @@ def place(
     links: list[Link],
     direction: str = "LR",
     loose: set[str] | None = None,
-    time_limit: float = TIME_LIMIT,
     scopes: list[Scope] | None = None,
     snug: bool = False,
     ends: tuple[list[str], list[str]] = ([], []),
@@ -84,7 +83,7 @@ def place(
     The members of each of `scopes` get a frame of their own, if possible. Links whose key is in `loose` do not pull
     their ends together. `snug` leaves little space between boxes; `ends` are those in the first and in the last column,
     and the pairs in `level` share a column (in `"TB"`, a row). The layout is `simple`, and its `note` says so, if
-    Graphviz takes more than `time_limit` seconds, or would: if every layer leads to all later ones, say.
+    Graphviz takes too long, or would: if every layer leads to all later ones, say.
 
     Raises:
         GraphvizMissing: neither pygraphviz nor a `dot` program is available.
@@ -94,11 +93,11 @@ def place(
         return simple(boxes, links)
     source = _dot(boxes, links, direction, loose or set(), scopes, snug, ends, level)
     try:
-        layout = _read(_run(source, "dot", time_limit, len(boxes) + len(links)), boxes, links, scopes)
+        layout = _read(_run(source, "dot", len(boxes) + len(links)), boxes, links, scopes)
     except subprocess.TimeoutExpired:
         return simple(boxes, links)
     if scopes and not _framed(layout, boxes, scopes):
-        return place(boxes, links, direction, loose, time_limit, snug=snug)
+        return place(boxes, links, direction, loose, snug=snug)
     layout.direction = direction
     return layout
 
@@ -228,7 +227,7 @@ def _clusters(scopes: list[Scope], number: dict[str, int], parent: str | None) -
     return lines
 
 
-def _run(source: str, program: str, time_limit: float, size: int) -> dict[str, Any]:
+def _run(source: str, program: str, size: int) -> dict[str, Any]:
     missing = ""
     try:
         import pygraphviz  # noqa: F401
@@ -245,7 +244,7 @@ def _run(source: str, program: str, time_limit: float, size: int) -> dict[str, A
         if path is None:
             raise GraphvizMissing(missing)
         command = [path, f"-K{program}", "-Tjson0"]
-    done = subprocess.run(command, input=source.encode(), capture_output=True, timeout=time_limit, check=False)
+    done = subprocess.run(command, input=source.encode(), capture_output=True, timeout=TIME_LIMIT, check=False)
     if done.returncode or not done.stdout:
         raise RuntimeError(f"Graphviz could not lay this out: {done.stderr.decode(errors='replace').strip()[:500]}")
     return _loaded(done.stdout)

@@ -23,11 +23,9 @@ SLENDER = 160.0  # pixels: what is wider, such as an open module, stands where i
 PLACES = {2: 24, 3: 24, 4: 15}  # the most columns between which a graph is cut into so many rows
 
 
-def place(
-    boxes: list[Box], links: list[Link], count: int, loose: set[str], time_limit: float, snug: bool, level: Pairs = ()
-) -> Layout:
+def place(boxes: list[Box], links: list[Link], count: int, loose: set[str], snug: bool, level: Pairs = ()) -> Layout:
     """Lay out boxes and links, as `layout.place` does, in `count` rows; in one if it cannot be cut into so many."""
-    whole = layouts.place(boxes, links, "LR", loose, time_limit, snug=snug, level=level)
+    whole = layouts.place(boxes, links, "LR", loose, snug=snug, level=level)
     tight = [link for link in links if link[0] not in loose]
     row = _cut(whole, boxes, tight, count)
     if any(row[tail] > row[head] for _, tail, head, *_ in tight) or len(set(row.values())) < count:
@@ -35,7 +33,7 @@ def place(
     made = Layout(0.0, 0.0, direction="LR")
     crossing = [link for link in tight if row[link[1]] != row[link[2]]]
     tails = list(dict.fromkeys(tail for _, tail, *_ in crossing))
-    parts = [_row(number, boxes, links, crossing, row, loose, time_limit, snug, level) for number in range(count)]
+    parts = [_row(number, boxes, links, crossing, row, loose, snug, level) for number in range(count)]
     left = LANE * (len(tails) + 1)
     right = left + max(part.width for part in parts)
     way: dict[str, list[tuple[float, float]]] = {}  # of what comes from a box into the rows below, up to the left
@@ -74,7 +72,6 @@ def _row(
     crossing: list[Link],
     row: dict[str, int],
     loose: set[str],
-    time_limit: float,
     snug: bool,
     level: Pairs,
 ) -> Layout:
@@ -89,7 +86,7 @@ def _row(
     ends = [key for key, *_ in points[0]], [key for key, *_ in points[1]]
     level = [pair for pair in level if row[pair[0]] == row[pair[1]] == number]
     parts = [*mine, *points[0], *points[1]]
-    return layouts.place(parts, inside, "LR", loose, time_limit, snug=snug, ends=ends, level=level)
+    return layouts.place(parts, inside, "LR", loose, snug=snug, ends=ends, level=level)
 
 
 def _cut(whole: Layout, boxes: list[Box], links: list[Link], count: int) -> dict[str, int]:

@@ -69,7 +69,7 @@ def _wrapped(
         if made.width <= ABOUT * across:
             return made
         if whole.width <= count * across:
-            made = rows.place(boxes, ends, count, set(), layouts.TIME_LIMIT, snug, level)
+            made = rows.place(boxes, ends, count, set(), snug, level)
     return made if made.width <= ABOUT * across else None
 
 
