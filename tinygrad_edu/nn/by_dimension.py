@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 from . import functional as F
@@ -20,7 +21,10 @@ def by_dimension(base: type[Module], name: str, doc: str, function: str = "", **
     for n, what in _WHAT.items():
         sizes = {word: ", ".join(size * n) for word, size in (("ones", "1"), ("twos", "2"), ("fours", "4"))}
         text = doc.format(n=n, what=what, count=2.0**n, last=2.0**n - 1, half=(2.0**n - 1) / 2, **sizes)
-        own: dict[str, Any] = {"_dims": n, "__doc__": text, "__module__": base.__module__, **members}
+        call: Any = base.__init__  # an own one, since Python names it where arguments are missing
+        init = FunctionType(call.__code__, call.__globals__, "__init__", call.__defaults__, call.__closure__)
+        init.__qualname__, init.__kwdefaults__ = f"{name.format(n=n)}.__init__", call.__kwdefaults__
+        own: dict[str, Any] = {"_dims": n, "__doc__": text, "__module__": base.__module__, "__init__": init, **members}
         if function:
             own["_function"] = staticmethod(getattr(F, function.format(n=n)))
         classes.append(type(name.format(n=n), (base,), own))

@@ -179,16 +179,16 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
 
     def without_tensor_first(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         misplaced = args and isinstance(args[0], int | float) and not number_first
-        if misplaced or not (_any_tensor((*args, *kwargs.values())) or (args and isinstance(args[0], tuple | list))):
-            given = type(args[0]).__name__ if args else "nothing"
+        listed = args and isinstance(args[0], tuple | list)
+        if args and (misplaced or not (listed or _any_tensor((*args, *kwargs.values())))):
             raise TypeError(
-                f"{name}(): argument 'input' (position 1) must be Tensor, not {given}. Make one with "
-                "tinygrad_edu.tensor(…)."
+                f"{name}(): argument '{inspect.unwrap(function).__code__.co_varnames[0]}' (position 1) must be Tensor, "
+                f"not {type(args[0]).__name__}. Make one with tinygrad_edu.tensor(…)."
             )
         args, kwargs = _arranged(function, args, kwargs)
         return function(*args, **kwargs)
 
-    call.__name__ = call.__qualname__ = name
+    call.__name__ = call.__qualname__ = function.__qualname__ = name  # Python names it where arguments are missing
     return call
 
 
@@ -210,10 +210,9 @@ def _arranged(
     if rest in kwargs:
         first = (kwargs.pop("input"),) if "input" in kwargs else ()
         args = (*first, *args, kwargs.pop(rest))
-    if "axis" in kwargs:
-        kwargs["dim"] = kwargs.pop("axis")
-    if "keepdims" in kwargs:
-        kwargs["keepdim"] = kwargs.pop("keepdims")
+    for numpys, name in (("axis", "dim"), ("keepdims", "keepdim")):
+        if numpys in kwargs and name not in kwargs:
+            kwargs[name] = kwargs.pop(numpys)
     return tuple(map(dtypes.number, args)), {name: dtypes.number(value) for name, value in kwargs.items()}
 
 
