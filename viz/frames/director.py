@@ -18,7 +18,7 @@ from viz.recording.notation import brief, listed, short
 from viz.recording.recording import Event, Recording
 
 VIEWS = ("values", "grad_fn")
-LISTED = 12  # entries of a panel beside the picture
+LISTED = 12  # entries of a panel beside the picture; leaves that are named in one step
 _AFTER_A_RUN = ("run", "done", "backward", "raised", "error")  # the next event of one of these kinds is not of its step
 TOLD = 135  # characters of the gradients that the last sentence lists: it has two lines
 
@@ -150,16 +150,24 @@ class Director:
             self._close(Step("start", "No tensor", "It has run to its end and made no tensor, so there is no graph."))
 
     def _create(self, events: list[Event], phase: str = "forward") -> None:
+        values = [self.graph.values[event.values[0]] for event in events]
         words = []
-        for event in events:
-            value = self.graph.values[event.values[0]]
+        kinds: dict[str, list[str]] = {}
+        for value in values:
             self._appear(value)
-            about = "requires grad" if value.requires_grad else "requires no grad"
+            grad = "grad" if value.requires_grad else "no grad"
             if value.how_shared == "in-place":
                 words.append(f"{value.title} = {brief(value.array)} now: its memory was written to")
+                kinds.setdefault("were written to", []).append(value.title)
             else:
-                words.append(f"{value.title} = {brief(value.array)}, a leaf that {about}")
-        names = ", ".join(self.graph.values[event.values[0]].title for event in events)
+                words.append(f"{value.title} = {brief(value.array)}, a leaf that requires {grad}")
+                kinds.setdefault(f"require {grad}", []).append(value.title)
+        names = ", ".join(value.title for value in values)
+        if len(values) > LISTED:  # the parameters of a network
+            names = f"{len(values)} leaves"
+            words = [
+                f"{len(titles)} {kind}, {' … '.join((titles[0], *titles[1:][-1:]))}" for kind, titles in kinds.items()
+            ]
         self._close(Step(phase, f"{phase.title()}: {names}", sentence("; ".join(words)), events[0].line))
 
     def _appear(self, value: Value) -> None:

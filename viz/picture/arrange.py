@@ -90,7 +90,7 @@ class Arranger:
         self._units: dict[tuple[int, float], dict[str, Unit]] = {}
 
     def arranged(self) -> Arranged:
-        """The first drawing that fits and hides little, else the best. Ops are folded to fit, not to open more."""
+        """The first drawing that fits and hides little, else the best. Runs of ops are folded to fit, not to open more."""
         if self.before is not None:
             again = _Trial(self, self._boxes(self.before.folding), self.before.snug, *self.before.manner)
             if again.judged.fits:
@@ -98,7 +98,7 @@ class Arranger:
         best: tuple[Judged, _Trial] | None = None
         for trial in self._trials():
             judged = trial.judged
-            if best is not None and best[0].fits and trial.boxes.folding > REPEATS:
+            if best is not None and best[0].fits and trial.boxes.folding > CALLS:
                 break
             if best is None or judged[:3] > best[0][:3]:
                 best = judged, trial

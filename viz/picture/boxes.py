@@ -359,7 +359,7 @@ class Boxes:
             ops = _ops(inside)
             words = list(dict.fromkeys(group.title or notation.symbol(group.ops[0]) for group in inside))
             more = ", …" if len(words) > 3 else ""
-            yield Group(ops, title=", ".join(words[:3]) + more, below=f"{len(ops)} ops", parts=self._few(inside))
+            yield Group(ops, title=", ".join(words[:3]) + more, below=f"{len(inside)} ops", parts=self._few(inside))
 
         return self._stretches(groups, fold)
 

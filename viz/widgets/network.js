@@ -2,6 +2,7 @@
 import { h } from "./js/dom.js";
 import { zoomTools } from "./js/map.js";
 import { NetworkStage } from "./js/network.js";
+import { comeIntoSight } from "./js/sight.js";
 
 globalThis.vizNetwork = (host, picture) => {
   const stage = h("div", { class: "tgv-network" });
@@ -10,5 +11,6 @@ globalThis.vizNetwork = (host, picture) => {
   host.replaceChildren(...said(picture.heading), stage, ...said(picture.caption));
   const network = new NetworkStage(stage, picture, { maxHeight: 620, label: "Network" });
   network.map.element.after(zoomTools("network", { zoom: (factor) => network.zoom(factor), fit: () => network.home() }));
+  comeIntoSight(host);
   return network;
 };

@@ -15,7 +15,7 @@ import { Sheets } from "./js/sheets.js";
 import { Stage } from "./js/stage.js";
 import { Stepper } from "./js/stepper.js";
 
-const ROWS = 2; // of each list of the engine's bookkeeping that are in sight
+const ROWS = { ready: 1, inbox: 2, saved: 2 }; // of each list of the engine's bookkeeping that are in sight
 
 /** The engine's internal state: a list whose space is reserved, so that nothing jumps. */
 class Panel {
@@ -27,7 +27,7 @@ class Panel {
     this.make = make;
     const rows = steps.reduce((most, step) => Math.max(most, step[name]?.length ?? 0), 1);
     this.body = h("div", { class: "tgv-panel-body", scrolls: `${title}, all` });
-    this.body.style.height = `${Math.min(ROWS, rows) * 1.6}em`;
+    this.body.style.height = `${Math.min(ROWS[name], rows) * 1.6}em`;
     this.element = h("div", { class: "tgv-panel", role: "group", "aria-label": title, title: hint },
       h("div", { class: "tgv-panel-title" }, title), this.body);
   }

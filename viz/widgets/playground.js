@@ -314,6 +314,7 @@ function renderPlayground({ model, el, listen }) {
     // At the end of the backward pass: every layer has the colour of its gradient.
     player = mountPlayer(stage, scene, { besides: -62, step: scene.steps.findLastIndex(({ phase }) => phase === "backward") });
     show("stage");
+    root.scrollIntoView({ block: "nearest" });
   }
 
   function say(words, quietly = false) {

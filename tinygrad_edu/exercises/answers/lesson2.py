@@ -257,6 +257,28 @@ def probability_of_the_target(T, scores, target):
 
 
 @class_loss.wrong(
+    "`target` is the index of a class, not a value that the scores should have. Pick the target's score: "
+    "`scores[target]`."
+)
+def target_as_a_value(T, scores, target):
+    return ((scores - target) ** 2).mean()
+
+
+@class_loss.wrong(
+    "`target` is the index of a class: multiplied by it, class 0 has no loss at all. Pick with it: `scores[target]`."
+)
+def target_as_a_factor(T, scores, target):
+    return -(T.log(T.softmax(scores, 0)) * target).sum()
+
+
+@class_loss.wrong(
+    "Minus the target's score falls without end, and the other scores get no gradient. Compare it with all."
+)
+def minus_the_score(T, scores, target):
+    return -scores[target]
+
+
+@class_loss.wrong(
     "argmax gives an integer. It does not move when a score moves a little, so it has no gradient, and `requires_grad "
     "= True` on such a loss only silences the error. Compare the score of the target with all scores."
 )

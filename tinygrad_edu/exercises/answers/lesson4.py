@@ -89,6 +89,18 @@ def axis_dropped(grad, shape):
     return grad.sum(axis=tuple(i for i, n in enumerate(shape) if n == 1))
 
 
+@unbroadcast.wrong(
+    "You summed an axis away, and so the axes behind it moved: the next index points to another axis, or to none. Keep "
+    "it with `keepdims=True`."
+)
+def axes_that_move(grad, shape):
+    grad = grad.sum(axis=tuple(range(grad.ndim - len(shape))))
+    for axis, n in enumerate(shape):
+        if n == 1:
+            grad = grad.sum(axis=axis)
+    return grad
+
+
 @unbroadcast.criterion(
     "Nothing was repeated: nothing is summed",
     cases=[(counting(2), (2,)), (counting(2, 3), (2, 3)), (counting(0), (0,))],

@@ -10,7 +10,7 @@ const NARROW = 660; // pixels of a widget, below which all stands below each oth
 const COLUMN = { least: 250, share: 0.34, most: 420 }; // of the program beside the stage
 const ABOVE = 132; // the least height of what stands above a wide stage
 const HEIGHT = { share: 0.6, least: 300, most: 660 }; // of all of it, of the window's
-const NOW = { least: 84, line: 20, others: 150 }; // the height of what happened, beside a stage; of a line of it; of what else is there
+const NOW = { least: 84, line: 20, others: 150, code: 96 }; // the height of what happened, beside a stage; of a line of it; of what else is there; of the least code
 const LETTER = 6.9; // pixels across, of the letters there
 const WORD = 3; // letters of a line that stay free, for the next word does not fit
 const MISSING = 1000; // ranks that a picture is worth less if it cannot be read
@@ -80,14 +80,15 @@ export class Bench {
     const name = width < NARROW ? "below" : above ? "above" : "beside";
     const place = places[name];
     const lines = this.longest().map((count) => Math.ceil(count / ((column - 30) / LETTER - WORD)));
-    const words = Math.min(most - NOW.others, Math.max(NOW.least, NOW.line * lines.reduce((sum, count) => sum + count) + 18));
+    const [listing, panels] = [this.code, this.more].map((part) => part?.scrollHeight ?? 0);
+    const others = Math.min(Math.max(NOW.others, NOW.code + panels), most - NOW.least);
+    const words = Math.min(most - others, Math.max(NOW.least, NOW.line * lines.reduce((sum, count) => sum + count) + 18));
     this.element.dataset.place = name;
     this.element.style.setProperty("--tgv-now", `${Math.round(words)}px`);
     this.element.style.setProperty("--tgv-column", `${Math.round(column)}px`);
     const shown = Math.max(0, ...views.map((view) => shownHeight(fittest(view, ...room(place)), ...room(place))));
     const needed = sides > 1 ? (shown + SPLIT.title) * (stacked(place.width) ? sides : 1) + SPLIT.bar : shown;
     // What stands beside the stage, or above it, is read whole, too, where there is room.
-    const [listing, panels] = [this.code, this.more].map((part) => part?.scrollHeight ?? 0);
     const least = name === "beside" ? listing + words + panels : 150;
     this.element.style.setProperty("--tgv-above", `${Math.round(Math.max(ABOVE, Math.min(Math.max(listing, panels), most - needed - AIR)))}px`);
     /** Whether all of each picture can be read. */
