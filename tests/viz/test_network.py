@@ -13,7 +13,7 @@ from viz import engines
 from viz.frames import network as views
 from viz.frames.scene import scene
 from viz.picture import network as networks
-from viz.picture.boxes import LOOPS, MANY, ROOT, RUNNING, Boxes
+from viz.picture.boxes import LOOPS, MANY, ROOT, RUNNING, Boxes, Drawn
 from viz.picture.fit import BESIDE
 from viz.picture.nested import compose
 from viz.picture.recurrence import Part, unrolled
@@ -191,7 +191,7 @@ h = twice(x, twice(x, h))
 h.sum().backward()"""
     units = networks.network(viz.record(program, engine=engine).graph).units.values()
     assert [sum(unit.title == title for unit in units) for title in ("twice", "twice.cell")] == [5, 10]
-    folded = Boxes(viz.record(program, engine=engine).graph, (), LOOPS)
+    folded = Boxes(Drawn(viz.record(program, engine=engine).graph), (), LOOPS)
     weights = {folded.weight(unit) for unit in folded.units.values() if unit.kind == "module" and unit.key != ROOT}
     assert weights - {0} == {3 * 4 + 4 * 4 + 8}  # once, however many calls a box stands for
 

@@ -246,8 +246,9 @@ class _Places:
         parts = [part for part in self.parts if part.line == line.first]
         several = len({part.root for part in parts}) > 1
         for part in parts:
-            within = part.path.partition(".")[2] or part.path
-            short = part.path if several or within[0].isdigit() else within  # a bare number says nothing
+            first, *inner = (part.path.partition(".")[2] or part.path).split(".")
+            within = ".".join((f"[{first}]" if first.isdigit() else first, *inner))  # as it is written: model[0]
+            short = part.path if several else within
             words = {"short": short, "what": part.title}
             if switch.at == "part":
                 above = [[switch.name, owner] for owner in reversed(owners(part.path))]

@@ -90,7 +90,7 @@ class Arranger:
         self._units: dict[tuple[int, float], dict[str, Unit]] = {}
 
     def arranged(self) -> Arranged:
-        """The first drawing that fits and hides little, else the best. Runs of ops are folded to fit, not to open more."""
+        """The first drawing that fits and hides little, else the best. Runs of ops fold to fit, not to open more."""
         if self.before is not None:
             again = _Trial(self, self._boxes(self.before.folding), self.before.snug, *self.before.manner)
             if again.judged.fits:

@@ -130,21 +130,31 @@ def has_modules(graph: Graph) -> bool:
     return any(op.module for op in graph.ops.values())
 
 
-class Boxes:
-    """The boxes of a graph: all in `units`, those around each op and leaf in `chain`. `graded` will show a gradient."""
+class Drawn:
+    """Which ops of a graph are drawn, and the modules that each ran in: the same however much is folded."""
 
-    def __init__(self, graph: Graph, graded: Iterable[str], folding: int) -> None:
-        self.graph, self.folding = graph, folding
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
         buffers = {value.key for value in graph.values.values() if _is_buffer(graph, value)}
         counters = {op.key for op in graph.ops.values() if op.outputs and buffers.issuperset(op.outputs)}
         self.hidden = inner(graph) | buffers | counters
+        self.outer = {path.rpartition(".")[0] for path in graph.modules}  # modules that have modules
+        self.ops = [op for op in graph.ops.values() if op.key not in self.hidden]
+        self.levels = {op.key: _levels(graph, op) for op in self.ops}
+        self.served = served(graph, self.ops, self.levels)
+        self.users = graph.users()
+
+
+class Boxes:
+    """The boxes of a graph: all in `units`, those around each op and leaf in `chain`. `graded` will show a gradient."""
+
+    def __init__(self, drawn: Drawn, graded: Iterable[str], folding: int) -> None:
+        self.graph, self.folding = drawn.graph, folding
+        self.hidden, self._outer, self._levels, self._users = drawn.hidden, drawn.outer, drawn.levels, drawn.users
         self.units: dict[str, Unit] = {ROOT: Unit(ROOT, "module", [("name", "name", "program")], None)}
         self.chain: dict[str, list[str]] = {}  # per op or leaf: the boxes around it, and its own
         self.copies: dict[str, list[list[str]]] = {}  # per leaf that is drawn in several boxes: its chains
-        self._inner = {path.rpartition(".")[0] for path in graph.modules}  # modules that have modules
-        ops = [op for op in graph.ops.values() if op.key not in self.hidden]
-        self._levels = {op.key: _levels(graph, op) for op in ops}
-        self._served = served(graph, ops, self._levels)
+        ops, self._served = drawn.ops, drawn.served
         self._serving = {one.key for ones in self._served.values() for one in ones}
         grouped = [one for op in ops if op.key not in self._serving for one in self._with_served(op)]
         waiting = [(ROOT, self._folded(self._groups(grouped, 0)))]
@@ -169,7 +179,7 @@ class Boxes:
         """Whether a box is a library layer without layers inside, such as a `Linear`, or several of these."""
         if unit.rest:
             return all(self.is_leaf(self.units[child]) for child in unit.children)
-        return unit.kind != "module" or (bool(self.about(unit).get("library")) and unit.title not in self._inner)
+        return unit.kind != "module" or (bool(self.about(unit).get("library")) and unit.title not in self._outer)
 
     def about(self, unit: Unit) -> dict[str, Any]:
         """What the recording knows about the module of a box."""
@@ -259,7 +269,7 @@ class Boxes:
         at = 0
         for start, end, block in repetitions(codes, 3):
             pattern = groups[start : start + block]
-            blocks = any(group.level is not None and group.level.path in self._inner for group in pattern)
+            blocks = any(group.level is not None and group.level.path in self._outer for group in pattern)
             if any(group.rest for group in pattern) or not (blocks or self.folding >= CALLS or len(groups) > MANY):
                 continue
             steps = any(
@@ -303,10 +313,6 @@ class Boxes:
         return {(op.name, *map(str, op.inputs)) for op in makers}
 
     @functools.cached_property
-    def _users(self) -> dict[str, list[str]]:
-        return self.graph.users()
-
-    @functools.cached_property
     def _lasting(self) -> set[str]:
         """What the program returns, and what has a name at its end."""
         names = {name: value.key for value in self.graph.values.values() for name in value.names}
@@ -317,7 +323,7 @@ class Boxes:
         if group.level is None:
             return group.title or notation.symbol(group.ops[0])
         about, path = self.graph.modules.get(group.level.path, {}), group.level.path
-        listed = about.get("library") and path in self._inner  # of a Sequential the class tells nothing
+        listed = about.get("library") and path in self._outer  # of a Sequential the class tells nothing
         return about.get("class", path), tuple(dict.fromkeys(map(notation.symbol, group.ops))) if listed else ()
 
     def _rest(self, rest: list[Group], block: int, more: str, steps: bool) -> Group:

@@ -11,7 +11,7 @@ from typing import Any
 from viz.picture import svg
 from viz.picture import theme as themes
 from viz.picture.arrange import Arranged, Arranger, Room
-from viz.picture.boxes import LINE, PORT, ROOT, RUNNING, WHOLE, Boxes, Unit
+from viz.picture.boxes import LINE, PORT, ROOT, RUNNING, WHOLE, Boxes, Drawn, Unit
 from viz.picture.nested import Network, compose
 from viz.picture.theme import SIZE, text_width
 from viz.recording.graph import Array, Graph
@@ -44,7 +44,8 @@ def network(
     """
     known = {} if known is None else known
     graded = set(graded)
-    boxes = functools.cache(lambda folding: Boxes(graph, graded, folding))
+    drawn = Drawn(graph)
+    boxes = functools.cache(lambda folding: Boxes(drawn, graded, folding))
     form = boxes(WHOLE).form, tuple(rooms), depth, direction
     # What is folded depends on more than sizes and links, such as on cuts: boxes of another form are arranged anew.
     if form not in known or boxes(known[form].folding).form != known[form].form:

@@ -222,10 +222,13 @@ class Reader:
 
     def _gradient_name(self, tensor: Any) -> str:
         """`w.grad` for the tensor that is the gradient of a leaf `w`."""
-        for other, key in self.seen():
+        shape = self.engine.shape(tensor)  # the same: to ask each leaf takes long where there are thousands
+        for reference, key in list(self._tensor.values()):
             value = self.graph.values[key]
-            if value.kind == "leaf" and value.name and self.is_leaf(other) and other.grad is tensor:
-                return f"{value.name}.grad"
+            if value.kind == "leaf" and value.shape == shape and value.name:
+                other = reference()
+                if other is not None and self.is_leaf(other) and other.grad is tensor:
+                    return f"{value.name}.grad"
         return ""
 
     def passed_on(self, tensor: Any) -> str:

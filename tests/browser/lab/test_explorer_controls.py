@@ -136,7 +136,7 @@ viz.explore(step)"""
     notebook = desk.open(desk.write("own.ipynb", cell))
     notebook.run_all()
     root = notebook.page.locator(".tgv-explorer")
-    pill = root.locator(".tgv-pill").filter(has_text="freeze model.0")
+    pill = root.locator(".tgv-pill").filter(has_text="freeze [0]")
     expect(pill).to_have_attribute("aria-pressed", "false")
     boxes = root.locator(".tgv-network [data-key]")
     before = boxes.evaluate_all("boxes => boxes.map((box) => box.getAttribute('aria-label'))")

@@ -41,11 +41,23 @@ predict("What is `2 + 2`?", {"4": "Yes.", "5": "One too many."}, right="4", cove
 def test_after_the_first_shift_and_enter_the_picture_and_its_play_button_are_in_sight(desk) -> None:
     start = desk.lab.root / "00_start_here.ipynb"
     shutil.copy(LESSONS / "00_start_here" / start.name, start)
-    notebook = desk.open(start, own_page=True)
+    _run_first_cell(desk, start, ".tgv-player .tgv-frame svg", ".tgv-player [aria-label=Play]")
+
+
+def test_a_drawn_network_is_in_sight_though_the_next_cell_is_long(desk) -> None:
+    draw = (
+        "import torch, viz\nviz.draw(torch.nn.Sequential(*(torch.nn.Linear(4, 4) for _ in range(9))), torch.ones(1, 4))"
+    )
+    _run_first_cell(desk, desk.write("drawn.ipynb", draw, "1\n" * 40), ".tgv-network svg")
+
+
+def _run_first_cell(desk, path, *parts: str) -> None:
+    """Run it by Shift and Enter; then all parts of its output are in sight."""
+    notebook = desk.open(path, own_page=True)
     notebook.page.locator(".jp-CodeCell .cm-content").first.click()
     notebook.page.keyboard.press("Shift+Enter")
     view = notebook.page.locator(".jp-WindowedPanel-outer").first.bounding_box()
-    for part in (".tgv-player .tgv-frame svg", ".tgv-player [aria-label=Play]"):
+    for part in parts:
         shown = notebook.page.locator(part).first
 
         def in_sight(shown=shown) -> bool:
