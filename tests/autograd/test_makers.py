@@ -38,7 +38,7 @@ T.where(T.tensor(True),v,v); v.roll(0); v.repeat(1); v.flip(()); v.tile(()); v.e
 T.nn.functional.pad(v,(0,0)); v.squeeze((0,)); v.cumsum(0); v.round(); T.meshgrid(v,indexing='ij')[0];
 v.unflatten(0,(2,1)); v.lerp(v,0.); T.nn.init.ones_(v.detach());
 T.nn.utils.rnn.pack_padded_sequence(v.view(1,2),[2],batch_first=True).data; T.nn.Sequential()(v); T.nn.Flatten(0)(v);
-T.nn.Unflatten(0,(2,))(v); T.nn.functional.pixel_shuffle(v.view(2,1,1),1)"""
+T.nn.Unflatten(0,(2,))(v)"""
 MAKERS = MAKERS.replace("\n", " ").split("; ")
 
 

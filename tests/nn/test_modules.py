@@ -59,8 +59,6 @@ BY_INPUTS = {
     nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, 0.0), 2, nn.LayerNorm(4), False)""",
     "(2, 3, 4, 5)": "nn.Unfold(2, stride=2, padding=1)",
     "(2, 12, 6)": "nn.Fold((4, 5), (2, 3), dilation=1, padding=(0, 1), stride=2)",
-    "(2, 8, 2, 3)": "nn.PixelShuffle(2)",
-    "(2, 2, 4, 6)": "nn.PixelUnshuffle(2)",
     "(2, 3, 2, 3)": "nn.Upsample(scale_factor=2); nn.Upsample(size=(5, 7), mode='nearest')",
     "(2, 3, 4, 3)": "nn.Upsample(scale_factor=(1.5, 2.5), mode='bilinear')",
     "(1, 2, 3, 3, 3)": "nn.ZeroPad3d(1); nn.ReflectionPad3d(1); nn.ReplicationPad3d(1); nn.CircularPad3d(1)",

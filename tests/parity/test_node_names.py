@@ -31,7 +31,7 @@ F.linear(x[None],W,b) ; F.embedding(t,x) ; F.conv1d(x[None],E.ones(2,4,2)) ; F.c
 F.conv_transpose2d(im,E.ones(2,3,2,2)) ; F.max_pool2d(im,2) ; F.avg_pool2d(im,2) ; F.adaptive_avg_pool2d(im,1) ;
 F.adaptive_avg_pool2d(im,2) ; F.adaptive_max_pool2d(im,2) ; F.interpolate(im,scale_factor=2) ;
 F.interpolate(im,scale_factor=2,mode='bilinear') ; F.pad(im,(1,1)) ; F.pad(im,(1,1,1,1),mode='reflect') ;
-F.unfold(im,2) ; F.fold(F.unfold(im,2),(6,6),2) ; F.pixel_shuffle(E.cat([im,im],1),2) ; F.one_hot(t)*x[:,:1] ;
+F.unfold(im,2) ; F.fold(F.unfold(im,2),(6,6),2) ; F.one_hot(t)*x[:,:1] ;
 F.scaled_dot_product_attention(x[None],x[None],x[None]) ;
 F.scaled_dot_product_attention(x[None,None],x[None,None],x[None,None],is_causal=True) ; nn.LSTMCell(5,3)(x)[0] ;
 nn.LSTMCell(5,3)(x)[1] ; nn.GRUCell(5,3)(x) ; nn.RNNCell(5,3)(x) ; nn.LSTM(5,3)(x)[0] ; nn.LSTM(5,3)(x[None])[0] ;

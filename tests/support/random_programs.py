@@ -107,7 +107,7 @@ F.conv1d({x}, {kernel}) | F.conv1d({x}, {kernel}, {three}) | F.conv2d({x}, {kern
 F.conv2d({x}, {kernel}, {three}, padding=1) | F.conv_transpose1d({x}, {flipped}) | F.conv_transpose2d({x}, {flipped})
 F.unfold({x}, 2) | F.max_pool1d({x}, 2) | F.avg_pool2d({x}, 2) | F.max_pool2d({x}, 2, 1) | F.adaptive_avg_pool1d({x}, 2)
 F.adaptive_max_pool2d({x}, 2) | F.interpolate({x}, scale_factor=2) | F.pad({x}, (1, 1)) | F.pad({x}, (1, 1), 'reflect')
-F.pixel_shuffle({x}, 2) | F.layer_norm({x}, {x}.shape[-1:], {last}, {last})
+F.layer_norm({x}, {x}.shape[-1:], {last}, {last})
 F.batch_norm({x}, {channel}, {channel}, {channel}, {channel}, True) | F.batch_norm({x}, {channel}, {channel})
 F.instance_norm({x}) | F.group_norm({x}, 1, {channel}, {channel}) | F.rms_norm({x}, {x}.shape[-1:], {last})
 F.l1_loss({x}, {like}, reduction='none') | F.smooth_l1_loss({x}, {like}) | F.huber_loss({x}, {like})

@@ -564,8 +564,6 @@ RESAMPLED = [
     S("F.fold(a, (4, 5), 2)", a=(2, 8, 12)),
     S("F.fold(F.unfold(a, 3, padding=1), (4, 4), 3, padding=1)", a=(1, 2, 4, 4)),
     # PyTorch has a node of its own for each of these.
-    S("F.pixel_shuffle(a, 2)", a=(2, 8, 2, 3)),
-    S("F.pixel_unshuffle(a, 2)", a=(2, 2, 4, 6)),
     *rows(a=(1, 2, 3, 4))("""
         F.interpolate(a, scale_factor=2) | F.interpolate(a, size=(5, 3))
         F.interpolate(a, scale_factor=1.7, mode='bilinear')
@@ -641,8 +639,6 @@ REFUSED = [
     S("F.unfold(a, 5)", a=(1, 2, 4, 4)),
     S("F.fold(a, (4, 4), 2)", a=(1, 8, 7)),
     S("F.fold(a, (4, 4), 2)", a=(1, 7, 9)),
-    S("F.pixel_shuffle(a, 2)", a=(1, 3, 2, 2)),
-    S("F.pixel_unshuffle(a, 2)", a=(1, 3, 3, 2)),
     *rows(a=(1, 2, 3))("""
         F.interpolate(a) | F.interpolate(a, 2, 2.0) | F.interpolate(a, 2, align_corners=True)
     """),

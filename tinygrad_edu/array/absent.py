@@ -70,8 +70,8 @@ rare statistics (sort, or mask the nan out, and use mean, sum and median): quant
     kthvalue mode msort cov corrcoef histc histogram histogramdd
 reductions by index beyond sums (use scatter_add or index_add): scatter_reduce scatter_reduce_
 rare random numbers: cauchy_ geometric_ log_normal_ randint_like LogNormal
-layers that few networks have: Bilinear bilinear CELU EmbeddingBag MaxUnpool1d MaxUnpool2d MaxUnpool3d Softmax2d
-    Transformer TransformerDecoder TransformerDecoderLayer
+layers that few networks have: Bilinear bilinear CELU EmbeddingBag MaxUnpool1d MaxUnpool2d MaxUnpool3d PixelShuffle
+    PixelUnshuffle pixel_shuffle pixel_unshuffle Softmax2d Transformer TransformerDecoder TransformerDecoderLayer
 rare products (write them with @, einsum and +): addbmm addbmm_ addmv addmv_ addr addr_ ger kron cross
 rare ways to split (use split, chunk or slices): tensor_split hsplit vsplit dsplit split_with_sizes unsafe_chunk
     unsafe_split_with_sizes

@@ -1,4 +1,4 @@
-"""Padding, patches, shuffled pixels and resizing, as modules."""
+"""Padding, patches and resizing, as modules."""
 
 from __future__ import annotations
 
@@ -11,14 +11,7 @@ from .by_dimension import by_dimension
 from .module import Module
 
 __all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "Fold"]
-__all__ += [
-    "PixelShuffle",
-    "PixelUnshuffle",
-    "ReflectionPad1d",
-    "ReflectionPad2d",
-    "ReflectionPad3d",
-    "ReplicationPad1d",
-]
+__all__ += ["ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d"]
 __all__ += ["ReplicationPad2d", "ReplicationPad3d", "Unfold", "Upsample", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d"]
 
 
@@ -109,42 +102,6 @@ class Fold(Unfold):
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}, {super().extra_repr()}"
-
-
-class PixelShuffle(Module):
-    """Rearranges r² channels into r×r pixels: (N, C·r², H, W) to (N, C, H·r, W·r).
-
-    >>> T.nn.PixelShuffle(2)(T.ones(1, 8, 3, 3)).shape
-    tinygrad_edu.Size([1, 2, 6, 6])
-    """
-
-    def __init__(self, upscale_factor: int) -> None:
-        super().__init__()
-        self.upscale_factor = upscale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_shuffle(input, self.upscale_factor)
-
-    def extra_repr(self) -> str:
-        return f"upscale_factor={self.upscale_factor}"
-
-
-class PixelUnshuffle(Module):
-    """Rearranges r×r pixels into r² channels: (N, C, H·r, W·r) to (N, C·r², H, W).
-
-    >>> T.nn.PixelUnshuffle(2)(T.zeros(1, 1, 4, 4)).shape
-    tinygrad_edu.Size([1, 4, 2, 2])
-    """
-
-    def __init__(self, downscale_factor: int) -> None:
-        super().__init__()
-        self.downscale_factor = downscale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_unshuffle(input, self.downscale_factor)
-
-    def extra_repr(self) -> str:
-        return f"downscale_factor={self.downscale_factor}"
 
 
 class Upsample(Module):

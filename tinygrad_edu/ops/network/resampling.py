@@ -1,4 +1,4 @@
-"""Change sizes by tables of taps (`interpolate`), and shuffle pixels.
+"""Change sizes by tables of taps (`interpolate`).
 
 Resampling works dimension by dimension: a table says which old elements make up each new one, and with which weights.
 The means of pooling and the mirrored edges of padding are tables too.
@@ -14,7 +14,7 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ..arrays import bincount
-from ..binding import BOTH, NN, nn_functions, public
+from ..binding import NN, nn_functions, public
 from ..op import LinearOp, Op
 
 
@@ -239,72 +239,3 @@ def _check_mode(input, mode, align_corners, antialias):
             f"\"upsample_{mode}\" not implemented for '{input.dtype.legacy_name}'. Convert first: t.float(), then "
             "round() the result."
         )
-
-
-# --- pixels -----------------------------------------------------------------------------------------------------------
-
-
-class PixelShuffle(LinearOp):
-    """(…, C·r², H, W) to (…, C, H·r, W·r)"""
-
-    def forward(self, *, upscale_factor):
-        *leading, channels, height, width = self.shape
-        r, n = upscale_factor, len(leading)
-        blocks = self.reshape(*leading, channels // (r * r), r, r, height, width)
-        turned = blocks.transpose(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-        return turned.copy().reshape(*leading, channels // (r * r), height * r, width * r)
-
-    def grad_self(grad, upscale_factor):
-        return PixelUnshuffle.apply(grad, downscale_factor=upscale_factor)
-
-
-class PixelUnshuffle(LinearOp):
-    """(…, C, H·r, W·r) to (…, C·r², H, W)"""
-
-    def forward(self, *, downscale_factor):
-        *leading, channels, height, width = self.shape
-        r, n = downscale_factor, len(leading)
-        blocks = self.reshape(*leading, channels, height // r, r, width // r, r)
-        turned = blocks.transpose(*range(n + 1), n + 2, n + 4, n + 1, n + 3)
-        return turned.copy().reshape(*leading, channels * r * r, height // r, width // r)
-
-    def grad_self(grad, downscale_factor):
-        return PixelShuffle.apply(grad, upscale_factor=downscale_factor)
-
-
-def _check_shuffle(name, factor, input, channels_by, sides_by):
-    """Refuse what cannot be shuffled: `channels_by` divides the channels, `sides_by` height and width."""
-    if factor <= 0:
-        raise RuntimeError(f"{name} expects a positive factor, but got {factor}. 1 leaves an image as it is.")
-    if input.ndim < 3:
-        raise RuntimeError(
-            f"{name} expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
-        )
-    for what, dim, by in (("'channel' dimension", -3, channels_by), ("height", -2, sides_by), ("width", -1, sides_by)):
-        if input.shape[dim] % by:
-            raise RuntimeError(
-                f"{name} expects its input's {what} to be divisible by {by}, but input.size({dim})={input.shape[dim]}"
-            )
-
-
-@public(where=BOTH)
-def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Rearrange (…, C·r², H, W) to (…, C, H·r, W·r): r² channels become r×r pixels.
-
-    >>> T.pixel_shuffle(T.arange(4.0).reshape(1, 4, 1, 1), 2)
-    tensor([[[[0., 1.],
-              [2., 3.]]]])
-    """
-    _check_shuffle("pixel_shuffle", upscale_factor, input, upscale_factor**2, 1)
-    return PixelShuffle.apply(input, upscale_factor=upscale_factor)
-
-
-@public(where=BOTH)
-def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Rearrange (…, C, H·r, W·r) to (…, C·r², H, W): the inverse of `pixel_shuffle`.
-
-    >>> T.pixel_unshuffle(T.arange(4.0).reshape(1, 1, 2, 2), 2).flatten()
-    tensor([0., 1., 2., 3.])
-    """
-    _check_shuffle("pixel_unshuffle", downscale_factor, input, 1, downscale_factor)
-    return PixelUnshuffle.apply(input, downscale_factor=downscale_factor)
