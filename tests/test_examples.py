@@ -33,7 +33,7 @@ CALLED = {
         "set_grad_enabled"
     ),
     "tinygrad_edu.autograd.functional": "hessian hvp jacobian jvp vhp vjp",
-    "tinygrad_edu.autograd.graph": "get_gradient_edge saved_tensors_hooks",
+    "tinygrad_edu.autograd.graph": "saved_tensors_hooks",
     "tinygrad_edu.utils.checkpoint": "checkpoint",
     "tinygrad_edu.library": "custom_op",
     "tinygrad_edu.nn": (

@@ -157,13 +157,17 @@ class Engine(ABC):
         return found
 
     @abstractmethod
+    def _edge(self, tensor: Any) -> Any:
+        """The node that the gradient of `tensor` goes to, and at which of its outputs."""
+
+    @abstractmethod
     def set_version(self, tensor: Any, version: int) -> None:
         """Count the changes of `tensor` as if it had had this many."""
 
     def node(self, tensor: Any) -> Any:
         """The node that the gradient of `tensor` goes to: its `grad_fn`, a leaf's AccumulateGrad, or None."""
         try:
-            return self.module.autograd.graph.get_gradient_edge(tensor).node if tensor.requires_grad else None
+            return self._edge(tensor)[0] if tensor.requires_grad else None
         except RuntimeError:  # an in-place change made the view's history unreadable
             return None
 
@@ -473,6 +477,9 @@ class Torch(Engine):
     def compiles(self) -> bool:
         return hasattr(sys.modules.get(_DYNAMO), "_TorchDynamoContext")  # not while it is being loaded
 
+    def _edge(self, tensor: Any) -> Any:
+        return self.module.autograd.graph.get_gradient_edge(tensor)
+
     def set_version(self, tensor: Any, version: int) -> None:
         self.module._C._autograd._unsafe_set_version_counter((tensor,), (version,))
 
@@ -578,6 +585,9 @@ class Core(Engine):
         state = self.module.modes.thread.state
         place = len(state.modes) - above
         state.modes = (*state.modes[:place], mode, *state.modes[place:])
+
+    def _edge(self, tensor: Any) -> Any:
+        return self.module.core.graph.gradient_edge(tensor)
 
     def set_version(self, tensor: Any, version: int) -> None:
         if tensor._counter is not None:

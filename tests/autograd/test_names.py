@@ -25,7 +25,7 @@ ABSENT: dict[str, dict[str, str]] = {
     "autograd.function": dict.fromkeys(("InplaceFunction", "NestedIOFunction"), SMALL),
     "autograd.graph": {
         **dict.fromkeys(("allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "increment_version"), SMALL),
-        "register_multi_grad_hook": SMALL,
+        **dict.fromkeys(("GradientEdge", "get_gradient_edge", "register_multi_grad_hook"), SMALL),
         "region_activation_memory_budget": NO_COMPILER,
         "set_override_stale_capture_stream": NO_DEVICE,
         "set_warn_on_accumulate_grad_stream_mismatch": NO_DEVICE,
@@ -78,7 +78,6 @@ ABSENT_MEMBERS: dict[str, dict[str, str]] = {
 CLASSES = (
     "autograd.function.BackwardCFunction",
     "autograd.function.FunctionCtx",
-    "autograd.graph.GradientEdge",
     "autograd.graph.Node",
     "autograd.graph.saved_tensors_hooks",
     "autograd.forward_ad.UnpackedDualTensor",

@@ -801,18 +801,17 @@ class Writer:
         elif kind == 2:
             self.lines.append(f"T.autograd.backward([{v.name}.sum(), {self.variable().name}.sum()]{options})")
         elif kind == 3:
-            self.lines.append(f"T.autograd.backward(T.autograd.graph.get_gradient_edge({v.name}), {ones}{options})")
+            self.lines.append(f"T.autograd.backward({v.name}, {ones}{options})")
         elif kind == 4:
             name = self.add(other.shape, [], strided=True)  # what comes out may be expanded
             self.lines.append(f"{name}, = T.autograd.grad({v.name}.sum(), [{other.name}], create_graph=True)")
             self.lines.append(f"({name} * {name}).sum().backward({self.pick(['', 'create_graph=True'])})")
         else:
             targets = [self.variable() for _ in range(self.rng.randint(1, 3))]
-            form = self.pick(["{}", "{}", "{}", "T.autograd.graph.get_gradient_edge({})"])
             option = self.pick(
                 ["", ", create_graph=True", ", retain_graph=True", ", allow_unused=True", ", materialize_grads=True"]
             )
-            inputs = ", ".join(form.format(t.name) for t in targets)
+            inputs = ", ".join(t.name for t in targets)
             names = [self.add(t.shape, []) for t in targets]
             self.lines.append(
                 f"{', '.join(names)}, = [taken(g) for g in T.autograd.grad({v.name}.sum(), [{inputs}]{option})]"

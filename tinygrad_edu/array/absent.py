@@ -43,6 +43,7 @@ trainings on several devices or in several processes (leave them out): DataParal
     multiprocessing parallel
 tools around a training (leave them out): tensorboard SummaryWriter profiler benchmark hub model_zoo onnx export fx
     package monitor futures testing
+edges of the graph in the place of tensors (give the tensors): GradientEdge get_gradient_edge
 compiling and PyTorch's own machinery: compiler _dynamo _inductor cpp_extension _C _pytree _VF _jit_internal _tensor
     _utils _functorch _prims _refs _subclasses
 maps over a batch (write the loop, or a leading dimension): vmap

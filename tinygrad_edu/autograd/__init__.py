@@ -12,13 +12,11 @@ from .engine import backward, grad
 from .function import Function
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .gradcheck import gradcheck, gradgradcheck
-from .graph import GradientEdge
 from .saved_tensor import SavedTensor
 from .variable import Variable
 
 __all__ = [
     "Function",
-    "GradientEdge",
     "SavedTensor",
     "Variable",
     "backward",

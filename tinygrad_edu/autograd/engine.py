@@ -25,7 +25,6 @@ from ..overrides import behind_core, overridable
 from ..refusals import REFUSED_UPDATE, refuse_misfit
 from . import forward_ad
 from .anomaly_mode import refuse_nan, tell_forward_line
-from .graph import GradientEdge
 from .hooks import around, as_tensor, call_hooks, call_post_hooks, call_pre_hooks, call_tensor_hooks
 
 __all__ = ["GraphPass", "backward", "grad"]
@@ -219,7 +218,7 @@ def nodes_leading_to(ends: set[Node], reachable: dict[Node, int]) -> set[Node]:
 def _as_tuple(value: Any) -> tuple[Any, ...]:
     if value is None:
         return ()
-    if isinstance(value, Tensor | GradientEdge):
+    if isinstance(value, Tensor):
         return (value,)
     if not hasattr(value, "__iter__"):
         raise TypeError(f"'{type(value).__name__}' object is not iterable: give a tensor, or a sequence of them.")
@@ -234,7 +233,7 @@ def _roots(tensors: tuple[Any, ...], grads: tuple[Any, ...], create_graph: bool)
     entering = [_root_gradient(i, t, grad) for i, (t, grad) in enumerate(zip(tensors, grads, strict=True))]
     edges: list[Edge] = []
     for i, t in enumerate(tensors):
-        node, output_nr = (t.node, t.output_nr) if isinstance(t, GradientEdge) else gradient_edge(t)
+        node, output_nr = gradient_edge(t)
         if node is None:
             raise RuntimeError(
                 f"element {i} of tensors does not require grad and does not have a grad_fn. No tensor it was computed "
@@ -249,40 +248,34 @@ def _ends(inputs: tuple[Any, ...]) -> list[Edge]:
     """The edges whose gradients are asked for."""
     edges: list[Edge] = []
     for t in inputs:
-        if isinstance(t, GradientEdge):
-            edges.append((t.node, t.output_nr))
-        elif not isinstance(t, Tensor):
-            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}")
-        elif not t.requires_grad:
+        if not isinstance(t, Tensor):
+            raise RuntimeError(f"all inputs have to be Tensors, but got {type(t).__name__}")
+        if not t.requires_grad:
             raise RuntimeError(
                 "One of the differentiated Tensors does not require grad. Set requires_grad=True on every input before "
                 "the outputs are computed."
             )
-        else:
-            node, output_nr = gradient_edge(t)
-            # A view made under no_grad requires grad as its base does, but no graph leads to it: it gets a node without
-            # a graph.
-            edges.append((node if node is not None else Node(), output_nr))
+        node, output_nr = gradient_edge(t)
+        # A view made under no_grad requires grad as its base does, but no graph leads to it: it gets a node without
+        # a graph.
+        edges.append((node if node is not None else Node(), output_nr))
     return edges
 
 
 def _root_gradient(i: int, t: Any, grad: Any) -> Tensor | None:
     """The gradient given at root `i`, checked; 1 for a scalar if none is given."""
-    if isinstance(t, GradientEdge):
-        shape, dtype = t.node._outputs[t.output_nr]
-    elif isinstance(t, Tensor):
-        shape, dtype = t.value.shape, t.value.dtype
-    else:
-        raise TypeError(f"backward starts at a Tensor or a GradientEdge, got {type(t).__name__}")
+    if not isinstance(t, Tensor):
+        raise TypeError(f"backward starts at a Tensor, got {type(t).__name__}")
+    shape, dtype = t.value.shape, t.value.dtype
     if grad is None:
-        if isinstance(t, Tensor) and not t.requires_grad:
+        if not t.requires_grad:
             return None
         if math.prod(shape) != 1:
             raise RuntimeError(
                 f"grad can be implicitly created only for scalar outputs: this one has shape {list(shape)}. Reduce it, "
                 "for instance with .sum(), or pass gradient= of that shape."
             )
-        if dtype is not None and dtype.kind != "f":
+        if dtype.kind != "f":
             raise RuntimeError(
                 f"grad can be implicitly created only for real scalar outputs but got {from_numpy_dtype(dtype)}"
             )
@@ -316,10 +309,9 @@ def backward(
 ) -> None:
     """Compute the gradients of `tensors` and add them to the `.grad` of the leaves of their graph.
 
-    They are Tensors or GradientEdges, one or a sequence, and so are `inputs`: with these, gradients are added only to
-    their `.grad`. `grad_tensors` are the gradients to start with; None for a scalar means 1. `retain_graph` keeps what
-    the nodes saved, so that they can run again; `create_graph` records the pass itself, so that gradients can be
-    differentiated.
+    They are a Tensor or a sequence, and so are `inputs`: with these, gradients are added only to their `.grad`.
+    `grad_tensors` are the gradients to start with; None for a scalar means 1. `retain_graph` keeps what the nodes
+    saved, so that they can run again; `create_graph` records the pass itself, so that gradients can be differentiated.
 
     Raises:
         RuntimeError: no gradient can start here, or a saved tensor is gone or was changed in place.
@@ -331,7 +323,7 @@ def backward(
     """
     if grad_variables is not None:
         raise RuntimeError("`grad_variables` is deprecated. Use `grad_tensors` instead.")
-    if inputs is not None and not isinstance(inputs, Tensor | GradientEdge) and len(inputs) == 0:
+    if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     as_tensors, edges, values, _ = _entered(tensors, grad_tensors, create_graph)
     for t in _as_tuple(inputs):
@@ -407,10 +399,6 @@ def _given(
         if value is not None:
             by_end[id(end)] = as_tensor(entered.get(id(value), value))
         elif materialize:
-            if isinstance(end, GradientEdge):
-                raise RuntimeError(
-                    "materialize_grads cannot be used when the given input is a GradientEdge. Give the tensor itself."
-                )
             by_end[id(end)] = zeros = wrap(np.zeros_like(end._data))
             zeros._requires_grad = create_graph
         elif allow_unused:

@@ -1,4 +1,4 @@
-"""The graph as PyTorch's `torch.autograd.graph` shows it: nodes, edges, saved-tensor hooks."""
+"""The graph as PyTorch's `torch.autograd.graph` shows it: nodes and saved-tensor hooks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from ..array import dtypes
 from ..array.absent import answer
 from ..array.tensor import Tensor, wrap
-from ..core.graph import AccumulateGrad, Node, gradient_edge
+from ..core.graph import AccumulateGrad, Node
 from ..modes import quiet, thread
 from .saved_tensor import SavedTensor as SavedTensor
 from .saved_tensor import saved_tensors_hooks as saved_tensors_hooks
@@ -20,41 +20,6 @@ class TensorMeta(NamedTuple):
 
     shape: tuple[int, ...]
     dtype: dtypes.dtype | None
-
-
-class GradientEdge(NamedTuple):
-    """An edge of the graph: a node and the number of one of its outputs. Stands for a tensor in `grad` and `backward`.
-
-    >>> y = T.tensor(3.0, requires_grad=True) ** 2
-    >>> edge = T.autograd.graph.get_gradient_edge(y)
-    >>> edge.node.name(), edge.output_nr
-    ('PowBackward0', 0)
-    """
-
-    node: Node
-    output_nr: int
-    ownership_token: Any = None
-
-
-def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The edge along which the gradient of `tensor` flows; usable in `autograd.grad` after the tensor itself is gone.
-
-    >>> w = T.tensor(3.0, requires_grad=True)
-    >>> T.autograd.graph.get_gradient_edge(w * w).node.name()
-    'MulBackward0'
-    """
-    if not tensor.requires_grad:
-        raise RuntimeError(
-            "It is not possible to get the gradient edge for a Tensor that does not require gradients. Set "
-            "requires_grad=True on it, or on one of the tensors it is computed from."
-        )
-    node, output_nr = gradient_edge(tensor)
-    if node is None:
-        raise AssertionError(
-            "Expected gradient function to be set: this view was made under no_grad of a tensor that requires grad, so "
-            "no graph leads to it."
-        )
-    return GradientEdge(node, output_nr)
 
 
 def _call(self: Node, *grads: Tensor) -> Any:
