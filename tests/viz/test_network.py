@@ -196,6 +196,19 @@ h.sum().backward()"""
     assert weights - {0} == {3 * 4 + 4 * 4 + 8}  # once, however many calls a box stands for
 
 
+def test_a_loop_of_two_steps_that_differ_folds_into_one_box_with_its_optimizer(engine):
+    program = """
+net, x = T.nn.Linear(2, 2), T.ones(3, 2)
+optimizer = T.optim.SGD(net.parameters(), lr=0.1)
+for factor in (1, 2):
+    loss = (net(x) * factor).sum() + (factor - 1)
+    loss.backward()
+    optimizer.step()"""
+    folded = Boxes(Drawn(viz.record(program, engine=engine).graph), (), LOOPS)
+    running = [folded.units[key] for key in folded.units[ROOT].children if folded.units[key].ops]
+    assert [(unit.title, unit.kind) for unit in running] == [("2 steps", "module")]
+
+
 def test_the_result_of_a_layer_of_the_library_stands_beside_it():
     program = "net, criterion = T.nn.Linear(2, 3), T.nn.CrossEntropyLoss()\nloss = criterion(net(T.ones(4, 2)), T.tensor([0, 1, 2, 0]))"
     whole = networks.network(viz.record(program).graph)

@@ -259,7 +259,17 @@ class Boxes:
         for needed, fold in ((REPEATS, self._with_repeats), (CALLS, self._with_calls), (RUNS, self._with_runs)):
             if self.folding >= needed or len(groups) > MANY:
                 groups = fold(groups)
-        return groups
+        return self._with_loops(groups) if self.folding >= LOOPS else groups
+
+    def _with_loops(self, groups: list[Group]) -> list[Group]:
+        """All steps of a loop as one box, also where they differ, or are but two."""
+        made: list[Group] = []
+        for _, same in groupby(groups, lambda group: [one[0] for one in group.ops[0].loops[:1]]):
+            inside = list(same)
+            steps = {one[1] for group in inside for one in group.ops[0].loops[:1]}
+            folds = 1 < len(steps) < len(inside)
+            made += [self._rest(inside, len(inside) // len(steps), "", len(steps))] if folds else inside
+        return made
 
     def _with_repeats(self, groups: list[Group]) -> list[Group]:
         """The first of what repeats; the rest as one box. The last step of a loop that leads to more is shown, too."""
@@ -281,7 +291,10 @@ class Boxes:
             first, stop = start if whole else start + block, end - block if last else end
             if stop - first < 2 * block or not self._goes_on(groups[start:end], block):
                 continue
-            made += [*groups[at:first], self._rest(groups[first:stop], block, "" if whole else "more ", steps)]
+            made += [
+                *groups[at:first],
+                self._rest(groups[first:stop], block, "" if whole else "more ", steps and (stop - first) // block),
+            ]
             at = stop
         return made + groups[at:]
 
@@ -326,15 +339,17 @@ class Boxes:
         listed = about.get("library") and path in self._outer  # of a Sequential the class tells nothing
         return about.get("class", path), tuple(dict.fromkeys(map(notation.symbol, group.ops))) if listed else ()
 
-    def _rest(self, rest: list[Group], block: int, more: str, steps: bool) -> Group:
-        """The fold of the rest: `11 × Block` and `1 … 11`, or `4 more steps` and `cat, Linear, tanh`."""
+    def _rest(self, rest: list[Group], block: int, more: str, steps: int) -> Group:
+        """The fold of the rest: `11 × Block` and `1 … 11`, or of some steps `4 more steps` and `cat, Linear, tanh`."""
         kinds = [self._kind(group) for group in rest[:block]]
         what = kinds[0] if block == 1 else f"({', '.join(kinds[:3])}{', …' if block > 3 else ''})"
         paths = [group.level.path.split(".")[-1] for group in rest if group.level is not None]
-        count = len(rest) // block
-        title, below = f"{count} × {what}", f"{paths[0]} … {paths[-1]}" if paths and paths[0] != paths[-1] else ""
+        title, below = (
+            f"{len(rest) // block} × {what}",
+            f"{paths[0]} … {paths[-1]}" if paths and paths[0] != paths[-1] else "",
+        )
         if steps:
-            title, below = f"{count} {more}steps", what.strip("()")
+            title, below = f"{steps} {more}steps", what.strip("()")
         return Group(_ops(rest), title=title, below=below, parts=rest, rest=True)
 
     def _kind(self, group: Group) -> str:

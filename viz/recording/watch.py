@@ -444,7 +444,7 @@ class Watch:
             if event == "return":
                 self._whole = False
                 with Reading(self.engine, self.graph):
-                    self._did_whole(label, kind, line, before)
+                    self._did_whole(label, kind, line, self._steps(frame), before)
 
         frame.f_trace_lines = False
         return leave
@@ -492,7 +492,9 @@ class Watch:
         """The numbers of `.grad`, if they may be about to change."""
         return self.reader.numbers(tensor.grad) if kind == "clip" else None
 
-    def _did_whole(self, label: str, kind: str, line: int | None, before: dict[str, tuple[Any, int, Any]]) -> None:
+    def _did_whole(
+        self, label: str, kind: str, line: int | None, loops: list[list[int]], before: dict[str, tuple[Any, int, Any]]
+    ) -> None:
         """Record as one op what a library function has changed: the parameters, or their gradients."""
         values = self.graph.values
         moved = [key for key, (tensor, version, _) in before.items() if self.reader.version(tensor) != version]
@@ -503,7 +505,7 @@ class Watch:
         inputs = moved or scaled
         if (kind == "init" and not outputs) or not inputs:
             return
-        op = Op(f"o{len(self.graph.ops)}", label, label, recorded=False, line=line, whole=label)
+        op = Op(f"o{len(self.graph.ops)}", label, label, recorded=False, line=line, loops=loops, whole=label)
         op.inputs, op.outputs = list(inputs), list(outputs)
         self.graph.ops[op.key] = op
         for key in outputs:
