@@ -1,4 +1,4 @@
-"""The models of torchvision, timm and transformers, where these are installed: each is drawn whole, in ten seconds, and left as it was.
+"""The models of torchvision, timm and transformers, if installed: each is drawn whole, in ten seconds, and unchanged.
 
 `pytest -m long tests/viz/test_zoo.py`. Weights are random and inputs small: nothing is downloaded.
 """
