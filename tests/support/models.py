@@ -1,5 +1,7 @@
 """Twelve real models in plain layers, for either engine: `MODELS[name](T)` returns the model, its arguments and a loss.
-They are as in their papers in what calls what, and small in width."""
+
+They are as in their papers in what calls what, and small in width.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Mutants of the reference answers: one small change each, as a slip of a student's would be. An exercise is only as
-good as its probes: every mutant that is not equivalent must lose points."""
+"""Mutants of the reference answers: one small change each, as a slip of a student's would be.
+
+An exercise is only as good as its probes: every mutant that is not equivalent must lose points.
+"""
 
 from __future__ import annotations
 

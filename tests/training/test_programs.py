@@ -1,6 +1,8 @@
-"""Programs of the kinds that courses and repositories hold, at small sizes, give the same on both engines. Each is a
-function of the engine that returns what a reader of the program would look at: losses, weights, predictions. They draw
-from the engine's own generator: from one seed both engines draw the same."""
+"""Programs of the kinds that courses and repositories hold, at small sizes, give the same on both engines.
+
+Each is a function of the engine that returns what a reader of the program would look at: losses, weights, predictions.
+They draw from the engine's own generator: from one seed both engines draw the same.
+"""
 
 from __future__ import annotations
 

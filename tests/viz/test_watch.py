@@ -36,7 +36,7 @@ def on_one_thread() -> Iterator[None]:
 def watched(name: str, **options: Any) -> viz.Watch:
     """The watch around a loop of PyTorch, which has run."""
     seen: list[viz.Watch] = []
-    LOOPS[name](torch, lambda model: seen.append(viz.watch(model, **options)) or seen[0])  # type: ignore[func-returns-value]
+    LOOPS[name](torch, lambda model: seen.append(viz.watch(model, **options)) or seen[0])
     return seen[0]
 
 
@@ -291,7 +291,7 @@ def test_the_page_is_whole_and_asks_no_network(tmp_path: Any) -> None:
     w = watched("plain", every=1)
     text = w.save(tmp_path / "run.html").read_text(encoding="utf-8")
     assert not re.search(r"""(?:src|href)=["'](?!data:|#)|@import|fetch\(|https?://(?!www\.w3\.org)""", text)
-    state = json.loads(re.search(r'id="state">(.*?)</script>', text, re.DOTALL)[1])  # type: ignore[index]
+    state = json.loads(re.search(r'id="state">(.*?)</script>', text, re.DOTALL)[1])
     assert state["numbers"]["layers"] == ["0", "3", "5"] and len(state["numbers"]["steps"]) == STEPS
     assert (tmp_path / "run.html").stat().st_size < 200_000
     with pytest.raises(ValueError, match="html"):
