@@ -16,29 +16,9 @@ from .graph import GradientEdge
 from .saved_tensor import SavedTensor
 from .variable import Variable
 
-__all__ = [
-    "Function",
-    "GradientEdge",
-    "SavedTensor",
-    "Variable",
-    "backward",
-    "detect_anomaly",
-    "enable_grad",
-    "engine",
-    "forward_ad",
-    "function",
-    "functional",
-    "grad",
-    "grad_mode",
-    "gradcheck",
-    "gradgradcheck",
-    "graph",
-    "inference_mode",
-    "inplace",
-    "no_grad",
-    "set_detect_anomaly",
-    "set_grad_enabled",
-]
+__all__ = ["Function", "GradientEdge", "SavedTensor", "Variable", "backward", "detect_anomaly", "enable_grad", "engine"]
+__all__ += ["forward_ad", "function", "functional", "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph"]
+__all__ += ["inference_mode", "inplace", "no_grad", "set_detect_anomaly", "set_grad_enabled"]
 
 _missing = answer(__name__)
 
