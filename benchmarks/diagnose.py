@@ -369,7 +369,7 @@ def observe(path: Path) -> None:
             run = Run(engine, Source(case.program))
             with put_back_first(), as_before(engine, []), contextlib.redirect_stdout(io.StringIO()):
                 seen = run.observe([])
-            seen.places = None  # type: ignore[assignment]
+            seen.places = None
             kept.append((name, case, seen))
     path.write_bytes(pickle.dumps(kept))
     print(f"what was seen of {len(kept)} programs is in {path}")

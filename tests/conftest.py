@@ -78,7 +78,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Deal out whole files, and some folders."""
     from xdist.scheduler import LoadFileScheduling
 
-    class FilesAndFolders(LoadFileScheduling):  # type: ignore[misc] # mypy does not read it
+    class FilesAndFolders(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             return next(filter(nodeid.startswith, DEALT_OUT_AS_ONE), super()._split_scope(nodeid))
 

@@ -284,7 +284,13 @@ def f():
 
 
 def _architecture() -> str:
-    return (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    return "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in ("architecture.md", "inside.md"))
+
+
+def _named(name: str) -> list[Path]:
+    """Where a file or folder is that the page names, from the room that the page speaks of."""
+    rooms = ("", "tinygrad_edu", "tinygrad_edu/ops", "tinygrad_edu/course", "tinygrad_edu/exercises", "viz")
+    return [ROOT / room / name for room in (*rooms, "viz/diagnosis") if (ROOT / room / name).exists()]
 
 
 def test_the_page_of_the_architecture_shows_the_storeys_of_the_core_in_their_order() -> None:
@@ -302,18 +308,19 @@ def test_the_page_of_the_architecture_lists_the_folders_of_the_pictures_in_their
 
 
 def test_each_file_that_the_page_of_the_architecture_names_is_there() -> None:
-    places = [
-        ROOT,
-        ROOT / "tinygrad_edu",
-        ROOT / "viz",
-        ROOT / "tinygrad_edu" / "ops",
-        ROOT / "tinygrad_edu" / "course",
-        ROOT / "viz" / "diagnosis",
-    ]
     named = set(re.findall(r"`((?:\w+/)+\w*(?:\.py)?|\w+/\w+\.py)`", _architecture()))
     assert len(named) > 20
-    rooms = [*places, ROOT / "tinygrad_edu" / "exercises"]
-    assert [name for name in sorted(named) if not any((room / name).exists() for room in rooms)] == []
+    assert [name for name in sorted(named) if not _named(name)] == []
+
+
+def test_what_the_page_of_the_architecture_looks_up_stands_in_the_file_that_it_names() -> None:
+    rows = re.findall(r"^\| .* \| (.*`.*/.*) \|$", _architecture().partition("## The engine")[0], re.MULTILINE)
+    assert len(rows) >= 15
+    for row in rows:
+        named = re.findall(r"`([^`]+)`", row)
+        paths = [name for name in named if re.fullmatch(r"(\w+/)+\w*(\.\w+)?|\w+\.py", name)]
+        text = "".join(path.read_text(encoding="utf-8") for name in paths for path in _named(name) if path.is_file())
+        assert [name for name in named if name not in paths and name.split(".")[-1] not in text] == [], row
 
 
 @pytest.mark.parametrize("folder", ["core", "autograd", "ops", "../viz/frames"])

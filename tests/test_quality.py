@@ -12,13 +12,9 @@ pytestmark = pytest.mark.outer(start=1)
 ROOT = Path(__file__).resolve().parent.parent
 
 
-@pytest.mark.parametrize(
-    "tool",
-    [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]],
-    ids=["ruff check", "ruff format", "mypy"],
-)
-def test_the_tool_has_nothing_to_say(tool: list[str]) -> None:
-    done = subprocess.run([sys.executable, "-m", *tool], cwd=ROOT, capture_output=True, text=True)
+@pytest.mark.parametrize("tool", ["ruff check .", "ruff format --check .", "mypy"])
+def test_the_tool_has_nothing_to_say(tool: str) -> None:
+    done = subprocess.run([sys.executable, "-m", *tool.split()], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

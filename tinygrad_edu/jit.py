@@ -290,18 +290,9 @@ class _Tracer(FunctionMode):
         return self.traced
 
 
-_READS = {
-    "__bool__": "boolean",
-    "__contains__": "boolean",
-    "__float__": "float",
-    "__int__": "integer",
-    "__index__": "index",
-    "__len__": "length",
-    "__iter__": "number of rows",
-    "item": "number",
-    "tolist": "list",
-    "numpy": "NumPy array",
-}
+_READS = {"__bool__": "boolean", "__contains__": "boolean", "__float__": "float", "__int__": "integer"}
+_READS |= {"__index__": "index", "__len__": "length", "__iter__": "number of rows", "item": "number"}
+_READS |= {"tolist": "list", "numpy": "NumPy array"}
 
 
 _KNOWN = {

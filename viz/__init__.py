@@ -38,28 +38,8 @@ if TYPE_CHECKING:
     from viz.widgets.explorer import explore
     from viz.widgets.playground import playground
 
-__all__ = [
-    "Comparison",
-    "MistakeLesson",
-    "Picture",
-    "Recording",
-    "Report",
-    "Training",
-    "Watch",
-    "compare",
-    "diagnose",
-    "draw",
-    "explore",
-    "link",
-    "load",
-    "mistake",
-    "mistakes",
-    "play",
-    "playground",
-    "record",
-    "train",
-    "watch",
-]
+__all__ = ["Comparison", "MistakeLesson", "Picture", "Recording", "Report", "Training", "Watch", "compare", "diagnose"]
+__all__ += ["draw", "explore", "link", "load", "mistake", "mistakes", "play", "playground", "record", "train", "watch"]
 
 
 # These are imported on demand: a script that only draws needs neither them nor Jupyter.

@@ -27,7 +27,7 @@ from viz.picture.layout import Layout
 from viz.picture.nested import Network
 from viz.picture.network import CELL, svg_of
 from viz.picture.shapes import FULL, Detail, Drawing
-from viz.picture.svg import State
+from viz.picture.svg import State, States
 from viz.recording import calls as running
 from viz.recording import notation, own
 from viz.recording.calls import Call, Run
@@ -63,7 +63,7 @@ class Picture:
     view: str = "values"
     theme: str = "auto"
     title: str = "Graph"
-    state: dict[str, State] = field(default_factory=dict)
+    state: States = field(default_factory=dict)
     longest: dict[str, dict[str, str]] = field(default_factory=dict)
     layers: dict[str, list[grids.Grid]] = field(default_factory=dict)
     caption: str = ""
@@ -503,9 +503,9 @@ def _title(graph: Graph) -> str:
 
 def _final_state(
     graph: Graph, folding: Folding
-) -> tuple[dict[str, State], dict[str, dict[str, str]], dict[str, list[grids.Grid]]]:
+) -> tuple[States, dict[str, dict[str, str]], dict[str, list[grids.Grid]]]:
     layers: dict[str, list[grids.Grid]] = {}
-    state: dict[str, State] = {}
+    state: States = {}
     longest: dict[str, dict[str, str]] = {}
     for value in graph.values.values():
         if value.key in folding.hidden:

@@ -339,14 +339,8 @@ def test_what_backward_returns_is_taken_summed_cast_ignored_or_refused(T):
     results = []
     for returned in (
         *(lambda g: (g, g, None), lambda g: (g, None, None), lambda g: [g, g, None], lambda g: (g, g, None, None)),
-        *(
-            lambda g: (g,),
-            lambda g: (g, g),
-            lambda g: (),
-            lambda g: None,
-            lambda g: (g, g, g),
-            lambda g: (g, g, None, g),
-        ),
+        *(lambda g: (g,), lambda g: (g, g), lambda g: (), lambda g: None),
+        *(lambda g: (g, g, g), lambda g: (g, g, None, g)),
         *(lambda g: (3.0, g, None), lambda g: ("text", g, None), lambda g: (T.ones(3), g, None)),
         *(lambda g, value=value: (value, g, None) for value in shapes),
     ):

@@ -1,6 +1,8 @@
 """Whatever makes a tensor from another: a write to either, before or after a backward, does what it does in PyTorch.
+
 What shares memory shares the count of writes as well, unless PyTorch keeps it apart, as `.data` does: then backward
-raises where a number that it needs has changed, and gives no wrong gradient."""
+raises where a number that it needs has changed, and gives no wrong gradient.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""The saved values that a node shows, `_saved_…` and `_raw_saved_…`, have PyTorch's names and contents. Every row of
-the table of ops is run on both engines. Names that hold `_sym_` are left out: sizes and strides that only PyTorch's own
-rules read."""
+"""The saved values that a node shows, `_saved_…` and `_raw_saved_…`, have PyTorch's names and contents.
+
+Every row of the table of ops is run on both engines. Names that hold `_sym_` are left out: sizes and strides that only
+PyTorch's own rules read.
+"""
 
 from __future__ import annotations
 

@@ -64,15 +64,8 @@ def made_too_large(T):
 
 
 PROGRAMS = [
-    *(
-        broadcast,
-        added_to_the_leaf_and_met_on_the_way,
-        retained,
-        in_a_smaller_dtype,
-        through_a_write,
-        by_a_custom_function,
-    ),
-    made_too_large,
+    *(broadcast, added_to_the_leaf_and_met_on_the_way, retained, in_a_smaller_dtype),
+    *(through_a_write, by_a_custom_function, made_too_large),
 ]
 
 

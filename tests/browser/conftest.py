@@ -10,8 +10,8 @@ import pytest
 from support.harness import NoBrowser, new_page, start_browser, uninvited
 
 HERE = "tests/browser/"
-# WebAssembly is compiled once, quickly: each page of the live site starts a Python anew, and to compile it better as well takes
-# longer than it then saves.
+# WebAssembly is compiled once, quickly: each page of the live site starts a Python anew, and a better code would take
+# longer to compile than it saves.
 QUICKLY_COMPILED = "--js-flags=--liftoff-only"
 HANGS_S = 900  # the site that runs Python is built within one test, in minutes
 
@@ -19,14 +19,14 @@ HANGS_S = 900  # the site that runs Python is built within one test, in minutes
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test here that fails runs once more. The summary shows this as "1 rerun".
 
-    It drives a browser, a server and a kernel, three programs that are not ours. Each fixture of a test begins with putting
-    its page into the state that the test starts from, so that it may.
+    It drives a browser, a server and a kernel, three programs that are not ours. It may run again: each
+    fixture first puts its page into the state that the test starts from.
     """
     for item in items:
         if item.nodeid.startswith(HERE):
             item.add_marker(pytest.mark.flaky(reruns=1))
-            # Some of Playwright's calls, `evaluate` among them, have no limit of their own, and a signal that raises inside its
-            # loop breaks it for good. So what hangs ends its process; of a parallel run, another one goes on (tests/conftest.py).
+            # Some of Playwright's calls, such as `evaluate`, have no time limit, and a signal that raises inside its
+            # loop breaks it for good. So a test that hangs ends its process; a parallel run starts another.
             item.add_marker(pytest.mark.timeout(HANGS_S, method="thread"))
 
 

@@ -121,7 +121,7 @@ def test_nbconverts_pdf_shows_every_picture(browser: Any, executed: Path, tmp_pa
 
 
 def beside_playwright(folder: Path) -> dict[str, str]:
-    """Let Playwright, which nbconvert starts without a word about where the browser is, find the one of this machine."""
+    """Let Playwright, which nbconvert starts, find the browser of this machine."""
     find = "import playwright.sync_api as p\nwith p.sync_playwright() as s: print(s.chromium.executable_path)"
     done = subprocess.run([sys.executable, "-c", find], capture_output=True, text=True, check=True)
     number = next(part for part in Path(done.stdout.strip()).parts if part.startswith("chromium-")).partition("-")[2]

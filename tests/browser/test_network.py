@@ -32,9 +32,11 @@ def inside_and_apart(page: Any) -> bool:
     """Whether no closed box that is drawn covers another."""
     return page.evaluate(
         """() => {
-        const rects = [...document.querySelectorAll(".tgv-network [data-open=false] > rect")].map(r => r.getBoundingClientRect());
-        return rects.every((a, i) => rects.every((b, j) => i <= j || Math.min(a.right, b.right) - Math.max(a.left, b.left) < 1
-          || Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) < 1));
+        const closed = [...document.querySelectorAll(".tgv-network [data-open=false] > rect")];
+        const boxes = closed.map(rect => rect.getBoundingClientRect());
+        const width = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const height = (a, b) => Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        return boxes.every((a, i) => boxes.slice(i + 1).every(b => width(a, b) < 1 || height(a, b) < 1));
         }"""
     )
 

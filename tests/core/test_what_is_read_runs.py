@@ -19,29 +19,22 @@ MODULES = [path.stem for path in sorted(CORE.glob("*.py")) if path.stem != "__in
 Entered = set[tuple[str, str]]  # the functions of a core that were entered: the name of the file, and that in the file
 
 # What a program may enter in the core alone and not within the package, besides `layers.py`, which asks what is around.
-REFINED = {
-    # The package's Tensor is a subclass. Its own constructor also makes a tensor of sizes; its shape and dtype are of
-    # PyTorch's classes; what it says of itself, and how NumPy reads it, is what PyTorch's does.
-    "Tensor.__init__", "Tensor.<lambda>", "Tensor.numpy", "Tensor.__array__", "Tensor.__repr__",
-    # To set `.grad`: the package first looks whether what is given fits.
-    "TensorBase.<lambda>",
-}  # fmt: skip
+# The package's Tensor is a subclass. Its own constructor also makes a tensor of sizes; its shape and dtype are of
+# PyTorch's classes; what it says of itself, and how NumPy reads it, is what PyTorch's does.
+REFINED = {"Tensor.__init__", "Tensor.<lambda>", "Tensor.numpy", "Tensor.__array__", "Tensor.__repr__"}
+REFINED |= {"TensorBase.<lambda>"}  # to set `.grad`: the package first looks whether what is given fits
 
 # The methods of a Tensor that the package's subclass has in a form of its own. Views are the reason of the second line:
 # what is written through one can change the `grad_fn` of another, and whether it requires grad. Of the `.grad` of a
 # result, PyTorch warns.
-REFINED_OF_A_TENSOR = {
-    "__init__", "shape", "dtype", "ndim", "data", "numpy", "__array__", "__repr__",
-    "grad_fn", "requires_grad", "is_leaf", "grad",
-}  # fmt: skip
+REFINED_OF_A_TENSOR = {"__init__", "shape", "dtype", "ndim", "data", "numpy", "__array__", "__repr__"}
+REFINED_OF_A_TENSOR |= {"grad_fn", "requires_grad", "is_leaf", "grad"}
 
 # What no program below enters.
-NOT_ENTERED = {
-    "Tensor.__array__", "Tensor.__repr__", "Tensor.numpy",  # refined: see above
-    "Node._step", "Node._release",  # of a node that each kind of node has in its own form
-    "results_are",  # runs when the core is imported
-    "Div.jvp", "Mm.jvp", "Zero.grad_self", "version_of",  # for layers alone: forward mode, and writes that are recorded
-}  # fmt: skip
+NOT_ENTERED = {"Tensor.__array__", "Tensor.__repr__", "Tensor.numpy"}  # refined: see above
+NOT_ENTERED |= {"Node._step", "Node._release"}  # of a node that each kind of node has in its own form
+NOT_ENTERED |= {"results_are"}  # runs when the core is imported
+NOT_ENTERED |= {"Div.jvp", "Mm.jvp", "Zero.grad_self", "version_of"}  # for layers alone: forward mode, recorded writes
 FILES = 4  # that a product and its backward enter
 
 

@@ -1,6 +1,8 @@
-"""The Python of a live page, run here with its stand-ins, in processes of their own. Magics are served with no IPython;
-explore.html names a pack that it lacks and does its work once that has come; and it runs ahead while it is idle, so
-that a press finds its run remembered and is answered as if nothing had run before."""
+"""The Python of a live page, run here with its stand-ins, in processes of their own.
+
+Magics are served with no IPython; explore.html names a pack that it lacks and does its work once that has come; and it
+runs ahead while it is idle, so that a press finds its run remembered and is answered as if nothing had run before.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Untrusted code: each attack scores exactly what was honestly earned, and it does not affect the next answer. The
-exercise is `mul_backward`, 3 points: 1 for grad_output = 1, 2 for any other."""
+"""Untrusted code: each attack scores exactly what was honestly earned, and it does not affect the next answer.
+
+The exercise is `mul_backward`, 3 points: 1 for grad_output = 1, 2 for any other.
+"""
 
 import os
 import signal

@@ -1,6 +1,8 @@
-"""State as an axis: every module in every order of building, loading, calling, copying, converting and training. After
-each way the outputs, the gradients of all parameters, the entries of the state and their dtypes are PyTorch's; and a
-write to the module that a copy came from changes the copy on neither engine."""
+"""State as an axis: every module in every order of building, loading, calling, copying, converting and training.
+
+After each way the outputs, the gradients of all parameters, the entries of the state and their dtypes are PyTorch's;
+and a write to the module that a copy came from changes the copy on neither engine.
+"""
 
 from __future__ import annotations
 

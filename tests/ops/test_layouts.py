@@ -72,11 +72,9 @@ def program(T: Any, row: int, layout: str) -> dict[str, Any]:
 
 
 def facts(t: Any, written: bool) -> list[Any]:
-    is_view = t._is_view()
-    return [
-        t.detach().clone(), t.requires_grad, t.is_leaf, t._version if written or is_view else None, is_view,
-        steps(t) if is_view else None, attempt(lambda: t.detach().view(-1).shape[0]),
-    ]  # fmt: skip
+    is_view, length = t._is_view(), attempt(lambda: t.detach().view(-1).shape[0])
+    version, strides = t._version if written or is_view else None, steps(t) if is_view else None
+    return [t.detach().clone(), t.requires_grad, t.is_leaf, version, is_view, strides, length]
 
 
 def numbers(grad: Any, leaf: Any) -> Any:

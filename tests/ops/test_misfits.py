@@ -1,5 +1,7 @@
-"""Each row of the table of samples with nonsense for an argument, or with an operand a step away from what fits. A step
-is a size or a dimension more or less, size 1, or another dtype. It raises on both engines, or gives the same."""
+"""Each row of the table of samples with nonsense for an argument, or with an operand a step away from what fits.
+
+A step is a size or a dimension more or less, size 1, or another dtype. It raises on both engines, or gives the same.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""In which order the elements of a result lie in memory, for operands that lie there in different orders. The order
-decides whether `contiguous()`, `reshape` and `flatten` of a result are that result itself, which a write then shows, or
-a copy. Of an elementwise op the order of its gradients is compared too."""
+"""In which order the elements of a result lie in memory, for operands that lie there in different orders.
+
+The order decides whether `contiguous()`, `reshape` and `flatten` of a result are that result itself, which a write then
+shows, or a copy. Of an elementwise op the order of its gradients is compared too.
+"""
 
 from __future__ import annotations
 

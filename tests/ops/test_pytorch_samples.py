@@ -1,6 +1,8 @@
-"""PyTorch's own samples: the calls by which it tests its ops (its `op_db`), on both engines. A name that is not built
-is left out, and so is a call that is refused by a sentence; all others give PyTorch's numbers, dtypes, shapes and
-gradients."""
+"""PyTorch's own samples: the calls by which it tests its ops (its `op_db`), on both engines.
+
+A name that is not built is left out, and so is a call that is refused by a sentence; all others give PyTorch's numbers,
+dtypes, shapes and gradients.
+"""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ SCHEDULES = SCHEDULES.replace("\n", " ").split("; ")  # several at once: each go
 def _scheduled(T: Any, code: str) -> tuple[Any, list[Any]]:
     """An optimizer that has gradients, and the schedulers that act on it."""
 
-    class Own(T.optim.lr_scheduler._LRScheduler):  # type: ignore[misc]
+    class Own(T.optim.lr_scheduler._LRScheduler):
         def get_lr(self) -> list[float]:
             return [base / (1 + self.last_epoch) + self._step_count / 10 for base in self.base_lrs]
 

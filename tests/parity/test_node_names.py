@@ -77,12 +77,10 @@ DIFFERENT = {
 def names(engine: Any, expression: str) -> Counter[str]:
     """How often each node is met behind an expression."""
     engine.manual_seed(0)
-    values = {
-        "E": engine, "F": engine.nn.functional, "nn": engine.nn, "D": engine.distributions,
-        "x": engine.randn(4, 5).requires_grad_(), "y": engine.randn(4, 5), "t": engine.tensor([0, 1, 2, 3]),
-        "W": engine.randn(3, 5).requires_grad_(), "b": engine.randn(3), "im": engine.randn(1, 2, 6, 6).requires_grad_(),
-        "k": engine.randn(3, 2, 3, 3),
-    }  # fmt: skip
+    sizes = {"x": (4, 5), "y": (4, 5), "W": (3, 5), "b": (3,), "im": (1, 2, 6, 6), "k": (3, 2, 3, 3)}
+    values = {name: engine.randn(*size, requires_grad=name in ("x", "W", "im")) for name, size in sizes.items()}
+    values |= {"E": engine, "F": engine.nn.functional, "nn": engine.nn, "D": engine.distributions}
+    values["t"] = engine.tensor([0, 1, 2, 3])
     stack, seen = [eval(expression, values).grad_fn], {}
     while stack:
         node = stack.pop()

@@ -1,6 +1,8 @@
 """Random programs give the same on PyTorch and on tinygrad_edu, by three designs: see `support/random_programs.py`.
+
 TINYGRAD_EDU_PARITY_PROGRAMS=20000 runs so many of each design, TINYGRAD_EDU_PARITY_SEED=7 others than usual; `-k
-memory`, `-k statements` or `-k graphs` runs one design. Before an issue is resolved, 20,000 of a new seed run."""
+memory`, `-k statements` or `-k graphs` runs one design. Before an issue is resolved, 20,000 of a new seed run.
+"""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class _AtTheHead(ast.NodeTransformer):
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
-    def source_to_code(self, data, path, *, _optimization=-1) -> CodeType:  # type: ignore[no-untyped-def, override]
+    def source_to_code(self, data, path, *, _optimization=-1) -> CodeType:
         tree = _AtTheHead().visit(ast.parse(data))
         return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
 

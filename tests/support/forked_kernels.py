@@ -1,6 +1,8 @@
-"""Kernels for the JupyterLab of the tests: each is a fork of one process that has imported PyTorch. Tests open some
-sixty notebooks, and the imports of a kernel take longer than most of what it is asked for. Kernels that Jupyter starts
-by a command are in the tests of `nbgrader`, of Notebook 7, of `nbconvert`, and of `tinygrad-edu lab`."""
+"""Kernels for the JupyterLab of the tests: each is a fork of one process that has imported PyTorch.
+
+Tests open some sixty notebooks, and the imports of a kernel take longer than most of what it is asked for. Kernels that
+Jupyter starts by a command are in the tests of `nbgrader`, of Notebook 7, of `nbconvert`, and of `tinygrad-edu lab`.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Twelve real models in plain layers, for either engine: `MODELS[name](T)` returns the model, its arguments and a loss.
-They are as in their papers in what calls what, and small in width."""
+
+They are as in their papers in what calls what, and small in width.
+"""
 
 from __future__ import annotations
 
@@ -83,10 +85,8 @@ def unet(T: Any) -> Made:
     nn = T.nn
 
     def double(inside: int, outside: int) -> Any:
-        return nn.Sequential(
-            nn.Conv2d(inside, outside, 3, padding=1), nn.ReLU(inplace=True),
-            nn.Conv2d(outside, outside, 3, padding=1), nn.ReLU(inplace=True),
-        )  # fmt: skip
+        first = [nn.Conv2d(inside, outside, 3, padding=1), nn.ReLU(inplace=True)]
+        return nn.Sequential(*first, nn.Conv2d(outside, outside, 3, padding=1), nn.ReLU(inplace=True))
 
     class UNet(nn.Module):
         def __init__(self) -> None:
@@ -289,11 +289,9 @@ def dcgan(T: Any) -> Made:
     class Generator(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.main = nn.Sequential(
-                nn.ConvTranspose2d(8, 8, 4, 1, 0, bias=False), nn.BatchNorm2d(8), nn.ReLU(True),
-                nn.ConvTranspose2d(8, 4, 4, 2, 1, bias=False), nn.BatchNorm2d(4), nn.ReLU(True),
-                nn.ConvTranspose2d(4, 1, 4, 2, 1, bias=False), nn.Tanh(),
-            )  # fmt: skip
+            first = [nn.ConvTranspose2d(8, 8, 4, 1, 0, bias=False), nn.BatchNorm2d(8), nn.ReLU(True)]
+            second = [nn.ConvTranspose2d(8, 4, 4, 2, 1, bias=False), nn.BatchNorm2d(4), nn.ReLU(True)]
+            self.main = nn.Sequential(*first, *second, nn.ConvTranspose2d(4, 1, 4, 2, 1, bias=False), nn.Tanh())
 
         def forward(self, z: Any) -> Any:
             return self.main(z)
@@ -301,11 +299,9 @@ def dcgan(T: Any) -> Made:
     class Discriminator(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.main = nn.Sequential(
-                nn.Conv2d(1, 4, 4, 2, 1, bias=False), nn.LeakyReLU(0.2),
-                nn.Conv2d(4, 8, 4, 2, 1, bias=False), nn.BatchNorm2d(8), nn.LeakyReLU(0.2),
-                nn.Conv2d(8, 1, 4, 1, 0, bias=False), nn.Flatten(0),
-            )  # fmt: skip
+            first = [nn.Conv2d(1, 4, 4, 2, 1, bias=False), nn.LeakyReLU(0.2)]
+            second = [nn.Conv2d(4, 8, 4, 2, 1, bias=False), nn.BatchNorm2d(8), nn.LeakyReLU(0.2)]
+            self.main = nn.Sequential(*first, *second, nn.Conv2d(8, 1, 4, 1, 0, bias=False), nn.Flatten(0))
 
         def forward(self, x: Any) -> Any:
             return self.main(x)

@@ -1,5 +1,7 @@
-"""Mutants of the reference answers: one small change each, as a slip of a student's would be. An exercise is only as
-good as its probes: every mutant that is not equivalent must lose points."""
+"""Mutants of the reference answers: one small change each, as a slip of a student's would be.
+
+An exercise is only as good as its probes: every mutant that is not equivalent must lose points.
+"""
 
 from __future__ import annotations
 
@@ -32,21 +34,13 @@ class Mutant:
     source: str
 
 
-COMPARISONS = {
-    ast.Gt: (ast.GtE, ast.Lt), ast.Lt: (ast.LtE, ast.Gt), ast.GtE: (ast.Gt, ast.Lt), ast.LtE: (ast.Lt, ast.Gt),
-    ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),
-    ast.In: (ast.NotIn,), ast.NotIn: (ast.In,),
-}  # fmt: skip
-OPERATORS = {
-    ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add, ast.Mult), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult,),
-    ast.MatMult: (ast.Mult,), ast.Pow: (ast.Mult,), ast.FloorDiv: (ast.Mult,), ast.Mod: (ast.Mult,),
-}  # fmt: skip
-SIBLINGS = {
-    "shape": ("size",), "size": ("shape",), "ndim": ("size",), "zeros": ("ones",), "ones": ("zeros",),
-    "zeros_like": ("ones_like",), "ones_like": ("zeros_like",), "sum": ("mean",), "mean": ("sum",),
-    "detach": ("clone",), "copy": ("view",), "clone": ("detach",), "append": ("extend",),
-    "no_grad": ("enable_grad",), "pop": ("copy",), "item": ("detach",),
-}  # fmt: skip
+# The comparisons, operators and attributes that others stand in for.
+REPLACED = """
+Gt: GtE Lt, Lt: LtE Gt, GtE: Gt Lt, LtE: Lt Gt, Eq: NotEq, NotEq: Eq, Is: IsNot, IsNot: Is, In: NotIn, NotIn: In,
+Add: Sub Mult, Sub: Add Mult, Mult: Div Add, Div: Mult, MatMult: Mult, Pow: Mult, FloorDiv: Mult, Mod: Mult,
+shape: size, size: shape, ndim: size, zeros: ones, ones: zeros, zeros_like: ones_like, ones_like: zeros_like, sum: mean,
+mean: sum, detach: clone, copy: view, clone: detach, append: extend, no_grad: enable_grad, pop: copy, item: detach"""
+OTHERS = {name: others.split() for name, others in re.findall(r"(\w+): ([\w ]+)", REPLACED)}
 
 
 def sources(id: str) -> list[str]:
@@ -138,15 +132,15 @@ def _changes(node: ast.AST) -> Iterator:
 
     match node:
         case ast.Compare(ops=[op], comparators=[against]):
-            for other in COMPARISONS.get(type(op), ()):
-                yield set_field("ops", [other()])
+            for other in OTHERS[type(op).__name__]:
+                yield set_field("ops", [getattr(ast, other)()])
             if isinstance(op, ast.Gt | ast.Lt | ast.GtE | ast.LtE) and getattr(against, "value", None) == 0:
                 yield set_field("comparators", [ast.Constant(NEARLY)])
             yield instead(lambda twin: ast.Constant(True))
             yield instead(lambda twin: ast.Constant(False))
         case ast.BinOp(op=op):
-            for other in OPERATORS.get(type(op), ()):
-                yield set_field("op", other())
+            for other in OTHERS.get(type(op).__name__, ()):
+                yield set_field("op", getattr(ast, other)())
             yield instead(lambda twin: twin.left)
             yield instead(lambda twin: twin.right)
             if isinstance(op, ast.Mult):
@@ -179,8 +173,8 @@ def _changes(node: ast.AST) -> Iterator:
                     )
                 )
         case ast.AugAssign(op=op):
-            for other in OPERATORS.get(type(op), ())[:1]:
-                yield set_field("op", other())
+            for other in OTHERS.get(type(op).__name__, ())[:1]:
+                yield set_field("op", getattr(ast, other)())
             yield instead(lambda twin: ast.Assign([twin.target], twin.value))
             yield instead(lambda twin: None)
         case ast.Assign() | ast.Expr(value=ast.Call()) | ast.Raise() | ast.AnnAssign():
@@ -213,8 +207,8 @@ def _changes(node: ast.AST) -> Iterator:
                 yield instead(lambda twin: twin.args[0])
             if isinstance(function, ast.Attribute):
                 yield instead(lambda twin: twin.func.value)
-        case ast.Attribute(attr=name) if name in SIBLINGS:
-            for other in SIBLINGS[name]:
+        case ast.Attribute(attr=name) if name in OTHERS:
+            for other in OTHERS[name]:
                 yield set_field("attr", other)
         case ast.Subscript(ctx=ast.Load()):
             yield instead(lambda twin: twin.value)

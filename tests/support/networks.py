@@ -1,6 +1,8 @@
-"""Fifteen networks as people write them, each with one step of training, for either engine: `NETWORKS[name](T)`. They
-are small in width and whole in structure: what a picture has to show is how many parts there are and how they hang
-together."""
+"""Fifteen networks as people write them, each with one step of training, for either engine: `NETWORKS[name](T)`.
+
+They are small in width and whole in structure: what a picture has to show is how many parts there are and how they hang
+together.
+"""
 
 from __future__ import annotations
 

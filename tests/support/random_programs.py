@@ -559,16 +559,8 @@ class Writer:
         for _ in range(self.rng.randint(1, 2)):
             self.leaf()
         steps = [self.unary, self.binary, self.with_number, self.view] * 3
-        steps += [
-            self.reduction,
-            self.where,
-            self.gather,
-            self.function,
-            self.flag,
-            self.leaf,
-            self.several_views,
-            self.checkpoint,
-        ]
+        steps += [self.reduction, self.where, self.gather, self.function]
+        steps += [self.flag, self.leaf, self.several_views, self.checkpoint]
         steps += [*[self.in_place] * 5, *[self.hook] * 4, *[self.backward] * 2, *[self.tangent] * 3 * self.forward_mode]
         if self.rng.random() < 0.33:
             # Few kinds of statement, so that they meet: what goes wrong between two of them is rare among thirty.

@@ -1,6 +1,8 @@
-"""The table of samples: one row for each way to call an op. Adding an op is adding a row. A row is code, run with `T`
-as either engine and `F` as its `nn.functional`, and the inputs it names. An input is a shape (standard normal numbers
-that require grad), or one of the makers below."""
+"""The table of samples: one row for each way to call an op.
+
+Adding an op is adding a row. A row is code, run with `T` as either engine and `F` as its `nn.functional`, and the
+inputs it names. An input is a shape (standard normal numbers that require grad), or one of the makers below.
+"""
 
 from __future__ import annotations
 
@@ -105,6 +107,7 @@ def rows(**inputs: Any) -> Callable[[str], list[Sample]]:
 
 
 M, V = (3, 4), (4,)
+KEYS, WEIGHTS = {"k": (2, 5, 4), "v": (2, 5, 4)}, unit_constant(4)
 KINKS = values(-2.0, -1.0, -0.5, 0.0, 0.0, 0.5, 1.0, 2.0)
 
 
@@ -453,22 +456,9 @@ NETWORK = [
     S("F.cosine_similarity(x, y)", x=M, y=M),
     S("F.pairwise_distance(x, y)", x=M, y=M),
     S("F.scaled_dot_product_attention(q, k, v)", q=(2, 2, 3, 4), k=(2, 2, 5, 4), v=(2, 2, 5, 4), second=False),
-    S(
-        "F.scaled_dot_product_attention(q, k, v, is_causal=True)",
-        q=(1, 2, 4, 4),
-        k=(1, 2, 4, 4),
-        v=(1, 2, 4, 4),
-        second=False,
-    ),
-    S(
-        "F.scaled_dot_product_attention(q, k, v, attn_mask=m)",
-        q=(2, 3, 4),
-        k=(2, 5, 4),
-        v=(2, 5, 4),
-        m=(3, 5),
-        names=False,
-    ),
-    S("F.scaled_dot_product_attention(q, k, v, scale=0.3)", q=(2, 3, 4), k=(2, 5, 4), v=(2, 5, 4), names=False),
+    S("F.scaled_dot_product_attention(q, k, v, is_causal=True)", **dict.fromkeys("qkv", (1, 2, 4, 4)), second=False),
+    S("F.scaled_dot_product_attention(q, k, v, attn_mask=m)", q=(2, 3, 4), **KEYS, m=(3, 5), names=False),
+    S("F.scaled_dot_product_attention(q, k, v, scale=0.3)", q=(2, 3, 4), **KEYS, names=False),
 ]
 
 LOSS = [
@@ -486,33 +476,21 @@ LOSS = [
         F.cross_entropy(x, t, reduction='none') | F.cross_entropy(x, t, ignore_index=1)
         F.cross_entropy(x, t, label_smoothing=0.1)
     """),
-    S("F.nll_loss(x, t, w, ignore_index=3)", x=M, t=index([0, 3, 1]), w=unit_constant(4)),
-    S("F.cross_entropy(x, t, w)", x=M, t=index([0, 3, 1]), w=unit_constant(4)),
+    S("F.nll_loss(x, t, w, ignore_index=3)", x=M, t=index([0, 3, 1]), w=WEIGHTS),
+    S("F.cross_entropy(x, t, w)", x=M, t=index([0, 3, 1]), w=WEIGHTS),
     S("F.nll_loss(x, t, reduction='sum')", x=(4,), t=index(2)),
     S("F.cross_entropy(x, t)", x=(4,), t=index(2)),
     S("F.nll_loss(x, t)", x=(2, 3, 2, 2), t=index([[[0, 1], [2, 0]], [[1, 1], [0, 2]]])),
     S("F.cross_entropy(x, t)", x=(2, 3, 4), t=index([[0, 1, 2, 0], [1, 1, 2, 2]])),
-    S(
-        "F.cross_entropy(x, t, w, label_smoothing=0.1, ignore_index=3)",
-        x=M,
-        t=index([0, 3, 1]),
-        w=unit_constant(4),
-        names=False,
-    ),
+    S("F.cross_entropy(x, t, w, label_smoothing=0.1, ignore_index=3)", x=M, t=index([0, 3, 1]), w=WEIGHTS, names=False),
     *rows(x=M, y=unit(3, 4))("""
         F.cross_entropy(x, y) | F.cross_entropy(x, y, label_smoothing=0.2)
         F.binary_cross_entropy_with_logits(x, y) | F.kl_div(x, y)
     """),
-    S("F.cross_entropy(x, y, w, reduction='sum')", x=M, y=unit(3, 4), w=unit_constant(4)),
+    S("F.cross_entropy(x, y, w, reduction='sum')", x=M, y=unit(3, 4), w=WEIGHTS),
     S("F.binary_cross_entropy(x, y)", x=unit(3, 4), y=unit_constant(3, 4)),
-    S("F.binary_cross_entropy(x, y, w, reduction='sum')", x=unit(3, 4), y=unit_constant(3, 4), w=unit_constant(4)),
-    S(
-        "F.binary_cross_entropy_with_logits(x, y, w, pos_weight=p)",
-        x=M,
-        y=unit(3, 4),
-        w=unit_constant(4),
-        p=unit_constant(4),
-    ),
+    S("F.binary_cross_entropy(x, y, w, reduction='sum')", x=unit(3, 4), y=unit_constant(3, 4), w=WEIGHTS),
+    S("F.binary_cross_entropy_with_logits(x, y, w, pos_weight=p)", x=M, y=unit(3, 4), w=WEIGHTS, p=WEIGHTS),
     S("F.margin_ranking_loss(x, y, t, margin=0.5)", x=V, y=V, t=constant(4)),
     S("F.hinge_embedding_loss(x, t)", x=V, t=signs(4)),
     S("F.triplet_margin_loss(x, y, z)", x=M, y=M, z=M),
@@ -615,24 +593,8 @@ NOT_NUMBERS = [
     *rows(a=NANS, forward=False)("T.maximum(a, a.detach() * 0) | T.minimum(a, -a.detach()) | T.median(a)"),
 ]
 
-SAMPLES = [
-    *POINTWISE,
-    *EXPONENTIAL,
-    *ACTIVATION,
-    *REDUCE,
-    *SHAPE,
-    *INDEX,
-    *INPLACE,
-    *LINALG,
-    *DECOMPOSITION,
-    *NETWORK,
-    *LOSS,
-    *RANDOM,
-    *RESAMPLED,
-    *WINDOWS,
-    *COMPOSED,
-    *NOT_NUMBERS,
-]
+SAMPLES = [*POINTWISE, *EXPONENTIAL, *ACTIVATION, *REDUCE, *SHAPE, *INDEX, *INPLACE, *LINALG, *DECOMPOSITION]
+SAMPLES += [*NETWORK, *LOSS, *RANDOM, *RESAMPLED, *WINDOWS, *COMPOSED, *NOT_NUMBERS]
 
 # Calls that PyTorch refuses, and the type of its error.
 REFUSED = [

@@ -1,5 +1,8 @@
-"""Twenty programs as people write them, none of them from a lesson. Every stage must show each of them whole. The stage
-was made with the first ten in view. The other ten (`HELD_OUT`) only judge it: do not repair against them."""
+"""Twenty programs as people write them, none of them from a lesson.
+
+Every stage must show each of them whole. The stage was made with the first ten in view. The other ten (`HELD_OUT`) only
+judge it: do not repair against them.
+"""
 
 PROGRAMS = {
     "mlp": """\

@@ -1,5 +1,7 @@
-"""Training loops as people publish them, each `def loop(T, around)`: `around(model)` is a context that may watch, and a
-loop returns its losses. None of them knows that it is watched. `T` is either engine."""
+"""Training loops as people publish them, each `def loop(T, around)`, which returns its losses.
+
+`around(model)` is a context that may watch; none of the loops knows that it is watched. `T` is either engine.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ def lightning(T: Any, around: Callable[[Any], Any]) -> list[float]:
     T.manual_seed(1)
     nn = T.nn
 
-    class Regression(nn.Module):  # type: ignore[name-defined, misc]
+    class Regression(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.body = nn.Sequential(nn.Linear(6, 12), nn.ReLU(), nn.BatchNorm1d(12))
@@ -89,7 +91,7 @@ def transformers(T: Any, around: Callable[[Any], Any]) -> list[float]:
     T.manual_seed(2)
     nn = T.nn
 
-    class Model(nn.Module):  # type: ignore[name-defined, misc]
+    class Model(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.embedding = nn.Embedding(11, 8)
@@ -154,7 +156,7 @@ def recurrent(T: Any, around: Callable[[Any], Any]) -> list[float]:
     T.manual_seed(4)
     nn = T.nn
 
-    class Model(nn.Module):  # type: ignore[name-defined, misc]
+    class Model(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.embedding = nn.Embedding(9, 6)
@@ -188,7 +190,7 @@ def by_hand(T: Any, around: Callable[[Any], Any]) -> list[float]:
     T.manual_seed(5)
     nn = T.nn
 
-    class MLP(nn.Module):  # type: ignore[name-defined, misc]
+    class MLP(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.first, self.second = nn.Linear(6, 10), nn.Linear(10, 2)

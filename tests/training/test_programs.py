@@ -1,6 +1,8 @@
-"""Programs of the kinds that courses and repositories hold, at small sizes, give the same on both engines. Each is a
-function of the engine that returns what a reader of the program would look at: losses, weights, predictions. They draw
-from the engine's own generator: from one seed both engines draw the same."""
+"""Programs of the kinds that courses and repositories hold, at small sizes, give the same on both engines.
+
+Each is a function of the engine that returns what a reader of the program would look at: losses, weights, predictions.
+They draw from the engine's own generator: from one seed both engines draw the same.
+"""
 
 from __future__ import annotations
 
@@ -66,11 +68,9 @@ def softmax_regression(T):
 
 def lenet_of_lazy_layers(T):
     T.manual_seed(0)
-    net = T.nn.Sequential(
-        T.nn.LazyConv2d(4, kernel_size=5, padding=2), T.nn.Sigmoid(), T.nn.AvgPool2d(2, 2),
-        T.nn.LazyConv2d(6, 3), T.nn.Sigmoid(), T.nn.AvgPool2d(2, 2), T.nn.Flatten(),
-        T.nn.LazyLinear(12), T.nn.Sigmoid(), T.nn.LazyLinear(3),
-    )  # fmt: skip
+    first = [T.nn.LazyConv2d(4, kernel_size=5, padding=2), T.nn.Sigmoid(), T.nn.AvgPool2d(2, 2)]
+    second = [T.nn.LazyConv2d(6, 3), T.nn.Sigmoid(), T.nn.AvgPool2d(2, 2), T.nn.Flatten()]
+    net = T.nn.Sequential(*first, *second, T.nn.LazyLinear(12), T.nn.Sigmoid(), T.nn.LazyLinear(3))
     x = T.randn(4, 1, 12, 12)
     net(x)
     net.apply(lambda m: T.nn.init.xavier_uniform_(m.weight) if type(m) in (T.nn.Linear, T.nn.Conv2d) else None)
@@ -596,10 +596,8 @@ def dcgan(T):
             nn.init.normal_(m.weight.data, 1.0, 0.02)
             nn.init.constant_(m.bias.data, 0)
 
-    G = nn.Sequential(
-        nn.ConvTranspose2d(5, 8, 4, 1, 0, bias=False), nn.BatchNorm2d(8), nn.ReLU(True),
-        nn.ConvTranspose2d(8, 1, 4, 2, 1, bias=False), nn.Tanh(),
-    )  # fmt: skip
+    first = [nn.ConvTranspose2d(5, 8, 4, 1, 0, bias=False), nn.BatchNorm2d(8), nn.ReLU(True)]
+    G = nn.Sequential(*first, nn.ConvTranspose2d(8, 1, 4, 2, 1, bias=False), nn.Tanh())
     D = nn.Sequential(
         nn.Conv2d(1, 8, 4, 2, 1), nn.LeakyReLU(0.2, inplace=True), nn.Conv2d(8, 1, 4, 1, 0), nn.Flatten(0)
     )
@@ -688,10 +686,9 @@ def resnet_block(T):
     class Block(nn.Module):
         def __init__(self, inside, outside, stride):
             super().__init__()
-            self.body = nn.Sequential(
-                nn.Conv2d(inside, outside, 3, stride, 1, bias=False), nn.BatchNorm2d(outside), nn.ReLU(inplace=True),
-                nn.Conv2d(outside, outside, 3, 1, 1, bias=False), nn.BatchNorm2d(outside),
-            )  # fmt: skip
+            first = [nn.Conv2d(inside, outside, 3, stride, 1, bias=False), nn.BatchNorm2d(outside)]
+            second = [nn.Conv2d(outside, outside, 3, 1, 1, bias=False), nn.BatchNorm2d(outside)]
+            self.body = nn.Sequential(*first, nn.ReLU(inplace=True), *second)
             self.short = nn.Identity()
             if stride != 1 or inside != outside:
                 self.short = nn.Sequential(nn.Conv2d(inside, outside, 1, stride, bias=False), nn.BatchNorm2d(outside))

@@ -1,5 +1,7 @@
-"""What a lesson uses of its environment, part by part: run `python tests/versions/parts.py PART` in one. A part that
-fails ends with an `AssertionError` that says what differs there."""
+"""What a lesson uses of its environment, part by part: run `python tests/versions/parts.py PART` in one.
+
+A part that fails ends with an `AssertionError` that says what differs there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of an entry comes out: each sum of products is the number that was recorded, and names the entries it took."""
+"""What is told of an entry is so: each sum of products is the number recorded, and names the entries it took."""
 
 import numpy as np
 import pytest
@@ -64,10 +64,8 @@ def test_every_sum_comes_out_as_recorded(name, engine):
 
 
 def test_the_factors_of_a_matrix_product_are_the_entries_that_met(engine):
-    recording = viz.record(
-        "a = T.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)\nb = T.tensor([[5.0], [6.0]])\nc = a @ b\nc.sum().backward()",
-        engine=engine,
-    )
+    matrix = "a = T.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)\n"
+    recording = viz.record(matrix + "b = T.tensor([[5.0], [6.0]])\nc = a @ b\nc.sum().backward()", engine=engine)
     keys = {value.name: key for key, value in recording.graph.values.items()}
     arithmetic = Arithmetic(recording)
     made = arithmetic.value(keys["c"], (1, 0))

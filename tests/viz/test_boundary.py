@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -28,7 +29,8 @@ BEYOND_READING = {
     "hessian": "print(torch.func.hessian(lambda x: (x ** 3).sum())(x))",
     "batched gradients": "print(torch.autograd.grad(x.sin() * 2, x, torch.eye(2), is_grads_batched=True))",
     "jacobian": "print(torch.autograd.functional.jacobian(lambda x: x.sin() * 2, x, vectorize=True))",
-    "jagged": "n = torch.nested.as_nested_tensor([x, x * 2], layout=torch.jagged)\n(n * 2).values().sum().backward()\nprint(x.grad)",
+    "jagged": "n = torch.nested.as_nested_tensor([x, x * 2], layout=torch.jagged)\n"
+    "(n * 2).values().sum().backward()\nprint(x.grad)",
     "view": "b = torch.ones(3)\nwith torch.no_grad():\n    v = b[:2]\nb.mul_(x.sum())\nprint(b)",
 }
 
@@ -77,15 +79,15 @@ Nothing.apply(y).sum().backward()
     assert [gradient.array for gradient in hook.gradients] == [None, None]
 
 
-OF_EACH_KIND = (
-    "optimizer", "clipping", "closure", "twice", "tensor hooks", "saved tensor hooks", "reentrant checkpoint", "jacobian",
-    "in-place on a view", "raised exception",
-)  # fmt: skip
+OF_EACH_KIND = """
+optimizer, clipping, closure, twice, tensor hooks, saved tensor hooks, reentrant checkpoint, jacobian,
+in-place on a view, raised exception
+""".strip()
 
 
 def differing(entry, most):
     """Run the ten programs with a fault at `most` of the observer's calls, one after the other; 0 is at each."""
-    command = [sys.executable, "-m", "support.faults", entry, str(most), *OF_EACH_KIND]
+    command = [sys.executable, "-m", "support.faults", entry, str(most), *re.split(r",\s", OF_EACH_KIND)]
     tests = Path(__file__).resolve().parents[1]
     paths = os.pathsep.join(map(str, (tests.parent, tests, tests / "viz")))
     ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": paths})

@@ -119,9 +119,8 @@ def test_a_closed_part_is_one_box_with_its_own_name_and_the_reason(name, grad):
     model = between(CLOSED[name](layers()))
     with torch.set_grad_enabled(grad):
         expected, picture = model(X), viz.draw(model, X)
-    assert [(call.path, call.kind) for call in picture.calls] == [
-        ("0", "Linear"), ("1", "Sequential"), ("2", "Linear"), ("", "Sequential"),
-    ]  # fmt: skip
+    kinds = [("0", "Linear"), ("1", "Sequential"), ("2", "Linear"), ("", "Sequential")]
+    assert [(call.path, call.kind) for call in picture.calls] == kinds
     assert "model.1 is one box: " in picture.caption and picture.graph.modules["model.1"]["class"] == "Sequential"
     inside = {op.name for op in picture.graph.ops.values() if op.module == "model.1"}
     assert inside in (INSIDE if grad else [{"Sequential"}])
@@ -154,8 +153,10 @@ def test_a_compiled_function_is_one_op_of_the_module_that_calls_it():
         "y = f(w)\ny.sum().backward()\nz = f(c)", inputs={"f": function, "w": X.clone().requires_grad_(), "c": X}
     )
     assert [(op.function, op.name, op.line) for op in recording.graph.ops.values()] == [
-        ("compiled waves", "CompiledFunctionBackward", 1), ("sum", "SumBackward0", 2), ("compiled waves", "compiled waves", 3),
-    ]  # fmt: skip
+        ("compiled waves", "CompiledFunctionBackward", 1),
+        ("sum", "SumBackward0", 2),
+        ("compiled waves", "compiled waves", 3),
+    ]
 
 
 @pytest.mark.parametrize("make", ["torch.jit.trace(layer, x)", "torch.export.export(layer, (x,)).module()"])

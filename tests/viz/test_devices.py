@@ -1,4 +1,4 @@
-"""What chooses a device, moves to it and times it, run with PyTorch's `meta`: it proves no number, for it holds none."""
+"""What chooses a device, moves to it and times it, with PyTorch's `meta`: it holds no number, so it proves none."""
 
 import numpy as np
 import pytest

@@ -34,8 +34,9 @@ def test_a_name_in_another_script_is_drawn_with_a_font_that_has_it(tmp_path):
         warnings.simplefilter("error")  # the writer misses no letter
         text = PdfReader(recording.save(tmp_path / "a.pdf")).pages[0].extract_text()
     assert HEBREW[::-1] in text  # from left to right, as it is laid out
-    picture = '<svg xmlns="http://www.w3.org/2000/svg" width="80" height="20"><text x="5" y="15" font-family="DejaVu Sans">{}</text></svg>'
-    with Image.open(io.BytesIO(png(picture.format(HEBREW)))) as image:
+    text = f'<text x="5" y="15" font-family="DejaVu Sans">{HEBREW}</text>'
+    picture = f'<svg xmlns="http://www.w3.org/2000/svg" width="80" height="20">{text}</svg>'
+    with Image.open(io.BytesIO(png(picture))) as image:
         assert image.getbbox() is not None
 
 

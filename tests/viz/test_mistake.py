@@ -211,7 +211,7 @@ def test_where_it_goes_wrong_is_marked_in_the_graph(name: str, engine: str) -> N
 @pytest.mark.filterwarnings("ignore")
 def test_what_a_student_pastes_finds_the_lesson(known: Any, engine: str) -> None:
     with pytest.raises(Exception) as raised:
-        exec(compile(known.program, "<cell>", "exec"), {"T": viz.engines.load(engine).module})  # type: ignore[attr-defined]
+        exec(compile(known.program, "<cell>", "exec"), {"T": viz.engines.load(engine).module})
     error = raised.value
     for text in (str(error), f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error))):
         assert known.name in (viz.mistake(text).name, "state not detached")
@@ -219,7 +219,7 @@ def test_what_a_student_pastes_finds_the_lesson(known: Any, engine: str) -> None
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_warning_about_a_non_leaf_finds_its_lesson(engine: str) -> None:
-    T = viz.engines.load(engine).module  # type: ignore[attr-defined]
+    T = viz.engines.load(engine).module
     with pytest.warns(UserWarning) as said:
         _ = (T.ones(2, requires_grad=True) * 2).grad
     assert viz.mistake(str(said[0].message)).name == "grad is None"
@@ -266,7 +266,7 @@ def test_a_missing_pytorch_is_a_sentence_in_its_place(monkeypatch: pytest.Monkey
             raise ModuleNotFoundError("PyTorch is not installed: pip install torch")
         return real(name)
 
-    real = viz.engines.load  # type: ignore[attr-defined]
+    real = viz.engines.load
     monkeypatch.setattr("viz.engines.load", load)
     text = repr(viz.mistake("integer leaf"))
     assert "PyTorch: PyTorch is not installed: pip install torch" in text

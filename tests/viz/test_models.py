@@ -183,9 +183,8 @@ def test_a_module_that_returns_what_it_was_given_is_a_box_and_the_program_gets_t
     kinds = (nn.Linear(4, 3), nn.Identity(), nn.Dropout(0.5), nn.ReLU(inplace=True), nn.Linear(3, 1))
     drawn = viz.draw(nn.Sequential(*kinds).eval(), x).graph
     ops = [(op.name, op.module.rpartition(".")[2]) for op in drawn.ops.values() if op.name != "TBackward0"]
-    assert ops == [
-        ("AddmmBackward0", "0"), ("identity", "1"), ("identity", "2"), ("ReluBackward0", "3"), ("AddmmBackward0", "4"),
-    ]  # fmt: skip
+    names = ("AddmmBackward0", "identity", "identity", "ReluBackward0", "AddmmBackward0")
+    assert ops == list(zip(names, "01234", strict=True))
     first, *after = [op for op in drawn.ops.values() if op.name != "TBackward0"]
     for before, op in zip((first, *after), after, strict=False):
         assert before.outputs[0] in op.inputs

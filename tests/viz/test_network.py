@@ -210,7 +210,8 @@ for factor in (1, 2):
 
 
 def test_the_result_of_a_layer_of_the_library_stands_beside_it():
-    program = "net, criterion = T.nn.Linear(2, 3), T.nn.CrossEntropyLoss()\nloss = criterion(net(T.ones(4, 2)), T.tensor([0, 1, 2, 0]))"
+    program = "net, criterion = T.nn.Linear(2, 3), T.nn.CrossEntropyLoss()\n"
+    program += "loss = criterion(net(T.ones(4, 2)), T.tensor([0, 1, 2, 0]))"
     whole = networks.network(viz.record(program).graph)
     result = next(unit for unit in whole.units.values() if unit.kind == "value")
     assert (result.title, result.parent) == ("loss", "root")

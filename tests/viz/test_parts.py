@@ -64,8 +64,8 @@ def test_a_call_of_several_ops_has_its_name():
 
 
 def test_the_steps_of_an_inner_loop_count_within_the_outer_step():
-    program = "x = T.ones(2, requires_grad=True)\nfor i in range(2):\n    for j in range(3):\n        x = x * 2\nx.sum().backward()"
-    ops = viz.record(program).graph.ops.values()
+    loops = "for i in range(2):\n    for j in range(3):\n        x = x * 2\n"
+    ops = viz.record(f"x = T.ones(2, requires_grad=True)\n{loops}x.sum().backward()").graph.ops.values()
     assert [[step for _, step in op.loops] for op in ops if op.name == "MulBackward0"] == [
         [i, j] for i in (1, 2) for j in (1, 2, 3)
     ]

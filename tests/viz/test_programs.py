@@ -1,4 +1,4 @@
-"""Every kind of program that autograd knows, recorded on both engines: it ends as it would unwatched, and can be played."""
+"""Programs of every kind, recorded on both engines: each ends as it would unwatched, and can be played."""
 
 import json
 import xml.etree.ElementTree as ET
@@ -150,7 +150,8 @@ y.backward()
 """,
     "nothing": "\n",
     "no grad_fn backward": "x = T.tensor(1.0)\nx.backward()\n",
-    "right-to-left": "שלום = T.tensor(2.0, requires_grad=True)\nعربي = שלום * 3\nd = {'\\u202eevil]]><script>': عربي + 1}\nd['\\u202eevil]]><script>'].backward()",
+    "right-to-left": "שלום = T.tensor(2.0, requires_grad=True)\nعربي = שלום * 3\n"
+    "d = {'\\u202eevil]]><script>': عربي + 1}\nd['\\u202eevil]]><script>'].backward()",
 }
 ERRORS = {
     "exception in the middle of forward": ("RuntimeError", 3, "forward"),

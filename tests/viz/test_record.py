@@ -45,7 +45,8 @@ L = ((w * x + b) - y) ** 2
 L.backward()
 """
 LEAF = "x = T.tensor(2.0, requires_grad=True)\n"
-TWICE = "y = x * x\ny.backward(retain_graph=True)\ny.backward()\ntry:\n    y.backward()\nexcept RuntimeError:\n    pass\nz = 1"
+TWICE = "y = x * x\ny.backward(retain_graph=True)\ny.backward()\n"
+TWICE += "try:\n    y.backward()\nexcept RuntimeError:\n    pass\nz = 1"
 TIED = """
 class Tied(T.nn.Module):
     def __init__(self):
@@ -242,7 +243,7 @@ def test_gradients_meet_in_an_inbox_and_a_node_is_ready_when_all_of_its_own_have
 READY = {
     "leaves before ops": "a = T.tensor(2.0, requires_grad=True)\nb = T.tensor(3.0, requires_grad=True)\n"
     "u = a * 2\nv = b * 3\nw = (u * v).exp()\nL = w * a + v + b\nL.backward()",
-    "several roots": "x = T.tensor(2.0, requires_grad=True)\nu = x * 3\nv = x.exp()\nT.autograd.backward([u, v, u * v])",
+    "several roots": f"{LEAF}u = x * 3\nv = x.exp()\nT.autograd.backward([u, v, u * v])",
     "many branches": "x = T.tensor(2.0, requires_grad=True)\nparts = [x * i for i in range(6)]\n"
     "L = parts[3] + parts[0] + parts[5] + parts[1] + parts[4] + parts[2]\nL.backward()",
 }
@@ -694,7 +695,7 @@ def test_texts_of_recordings_and_pictures_are_one_line(T):
 
 @pytest.mark.outer
 def test_lines_between_calls_of_the_engine_cost_little_and_what_follows_is_seen(engine, lines_run):
-    program = "w = T.tensor(2.0, requires_grad=True)\nfor i in range({}):\n    print(i)\nfor _ in range(2):\n    w = w * 3\nw.backward()"
+    program = LEAF + "for i in range({}):\n    print(i)\nfor _ in range(2):\n    x = x * 3\nx.backward()"
     few, many = (lines_run(lambda n=n: viz.record(program.format(n), engine)) for n in (30_000, 60_000))
     assert many < 1.01 * few
     recording = viz.record(program.format(30_000), engine)

@@ -1,4 +1,4 @@
-"""A graph in rows, and with lines that many links share: every box has its place, every link leads from its box to its box."""
+"""A graph in rows, and with lines that many links share: every box has its place, every link joins its two boxes."""
 
 from __future__ import annotations
 

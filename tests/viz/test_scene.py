@@ -128,7 +128,8 @@ def test_a_new_pass_starts_without_the_gradients_of_the_last_on_their_way(view, 
 
 @pytest.mark.parametrize("room", [WIDE[0], LAPTOP, Room(100, 60)])
 def test_a_box_tells_what_passes_through_from_what_grad_holds(engine, room):
-    source = "w = T.tensor(2.0, requires_grad=True)\nh = w * 3\nh.retain_grad()\nL = h * h\n(h + 1).backward(retain_graph=True)\nL.backward()"
+    source = "w = T.tensor(2.0, requires_grad=True)\nh = w * 3\nh.retain_grad()\nL = h * h\n"
+    source += "(h + 1).backward(retain_graph=True)\nL.backward()"
     scene = viz.record(source, engine=engine).scene(rooms=(room,))
     first = next(at for at, step in enumerate(scene["steps"]) if step["title"].startswith("Backward 2 starts"))
     assert ".grad 1" in words(frame(scene, "values", first))

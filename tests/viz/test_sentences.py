@@ -158,8 +158,9 @@ def test_what_a_hook_does_is_told_where_its_gradient_goes_on(engine):
 
 
 def test_the_step_of_a_hook_shows_the_gradient_before_and_after_it(engine):
-    program = "x = T.tensor(3.0, requires_grad=True)\na = x * 2\na.register_hook(lambda g: g.clamp(max=5.0))\n(a + a * a).backward()"
-    scene = viz.record(program, engine=engine).scene()
+    start = "x = T.tensor(3.0, requires_grad=True)\na = x * 2\n"
+    hooked = f"{start}a.register_hook(lambda g: g.clamp(max=5.0))\n(a + a * a).backward()"
+    scene = viz.record(hooked, engine=engine).scene()
     (at,) = [number for number, step in enumerate(scene["steps"]) if step["title"] == "Backward: a hook on a"]
     assert scene["steps"][at]["line"] == 3
     assert "grad 1 + 6 + 6" not in frame(scene, "values", at)

@@ -1,4 +1,4 @@
-"""Training runs: what a program yields is kept step by step, settings make runs beside it, and a stopped run continues."""
+"""Training runs: what a program yields is kept by step, settings make runs beside it, and a stopped run continues."""
 
 from __future__ import annotations
 
@@ -221,8 +221,8 @@ def test_no_step_at_all_is_a_picture_with_empty_axes() -> None:
 
 
 def test_the_widget_takes_more_steps_runs_beside_and_tells_what_it_refuses() -> None:
-    # In a thread of its own no event loop runs, as in a script: then what is asked for is done at once. (In a kernel it can
-    # be stopped; the browser tests see that, and leave a loop running in this process.)
+    # A thread of its own has no event loop, like a script: what is asked for is done at once. (In a kernel it can be
+    # stopped; the browser tests see that, and leave a loop running in this process.)
     with ThreadPoolExecutor(1) as thread:
         view = thread.submit(TrainingView, train(bowl)).result()
         thread.submit(view.set_trait, "asked", {"steps": 2, "seq": "1"}).result()

@@ -1,4 +1,4 @@
-"""A change is shown only after the changed program ran and the finding's claim no longer held; nothing outside is touched again."""
+"""A change is shown only if the changed program ran without the finding; nothing outside is touched again."""
 
 import socket
 import time
@@ -35,8 +35,13 @@ def test_what_the_program_wrote_is_not_written_again(engine, tmp_path):
 
 @pytest.mark.parametrize(
     "outside",
-    ["open('made', 'w')", "import os; os.mkdir('made')", "import subprocess; subprocess.run(['true'])", "T.save([1.0], 'made')"],
-)  # fmt: skip
+    [
+        "open('made', 'w')",
+        "import os; os.mkdir('made')",
+        "__import__('subprocess').run('true')",
+        "T.save([1.0], 'made')",
+    ],
+)
 def test_a_program_that_goes_outside_before_its_first_pass_is_not_tried(outside, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     first = viz.diagnose(f"import torch\nT = torch\n{outside}\nimport shutil, os\n{DETACHED}").findings[0]

@@ -14,7 +14,7 @@ import viz
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 BEFORE = """
-import contextlib, copy, functools, io, pickle, random, threading
+import contextlib, contextvars, copy, functools, io, pickle, random, threading, warnings
 import numpy as np
 import torch, torch.nn.functional as F
 from torch import nn
@@ -97,49 +97,34 @@ def inner(m, x, a):
 def packed(m, x, a):
     return nn.utils.rnn.pad_packed_sequence(a(nn.utils.rnn.pack_padded_sequence(x[None], [8], batch_first=True))[0])[0]
 """
-STEP = "out = model(x)\nloss = sum(one.float().sum() for one in (out if isinstance(out, tuple) else (out,)))\nloss.backward()"
+STEP = """out = model(x)
+loss = sum(one.float().sum() for one in (out if isinstance(out, tuple) else (out,)))
+loss.backward()"""
 PROGRAMS = {  # what makes the model and its input; after `---` the step, if it is another one
     "linear": "model = body()",
     "identity before an in-place op": "model = nn.Sequential(L, nn.Identity(), nn.ReLU(inplace=True))",
     "dropout": "model = nn.Sequential(L, nn.Dropout(0.5), nn.AlphaDropout(0.2))",
     "dropout in eval": "model = nn.Sequential(L, nn.Dropout(0.5), nn.ReLU(True)).eval()",
-    "frozen body that is shifted": "b = nn.Sequential(L, nn.Identity()).requires_grad_(False)\ns = nn.Linear(4, 4)\ndef f(m, x, b, s):\n    h = b(x)\n    h += s(x)\n    return h\nmodel = M(f, b, s)",
     "batch norm": "model = nn.Sequential(L, nn.BatchNorm1d(4), nn.BatchNorm1d(4, momentum=None))",
     "checkpoint": "model = M(lambda m, x, b: checkpoint(b, x, use_reentrant=False), body())",
-    "reentrant checkpoint": "model = M(lambda m, x, b: checkpoint(b, x, use_reentrant=True), body())\nx.requires_grad_()",
     "custom function": "model = M(lambda m, x, a: Flip.apply(a(x)), L)",
     "func.grad": "model = M(lambda m, x, a: torch.func.grad(lambda y: a(y).pow(2).sum())(x), L)",
     "vmap": "model = M(lambda m, x, a: torch.func.vmap(a)(x), L)",
     "jacrev": "model = M(lambda m, x, a: torch.func.jacrev(a)(x[0]), L)",
     "functional_call": "model = M(lambda m, x, a: torch.func.functional_call(a, {'weight': a.weight * 2}, x), L)",
-    "create_graph": "model = M(lambda m, x, a: torch.autograd.grad(a(x).pow(2).sum(), a.weight, create_graph=True)[0], L)",
     "jacobian": "model = M(lambda m, x, a: torch.autograd.functional.jacobian(a, x[0], create_graph=True), L)",
-    "forward AD": "def f(m, x, a):\n    with torch.autograd.forward_ad.dual_level():\n        return torch.autograd.forward_ad.unpack_dual(a(torch.autograd.forward_ad.make_dual(x, x))).tangent\nmodel = M(f, L)",
     "compiled": "model = nn.Sequential(L, torch.compile(body(), backend='eager'))",
     "traced": "model = nn.Sequential(L, torch.jit.trace(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), x))",
-    "scripted": "model = nn.Sequential(L, torch.jit.script(nn.Sequential(nn.Linear(4, 4), nn.ReLU())))\nfor _ in range(3):\n    model(x)",
-    "exported": "model = nn.Sequential(L, torch.export.export(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), (x,)).module())",
-    "compiled part": "model = M(lambda m, x, a: m.fast(x), nn.Sequential(L, nn.ReLU()))\nmodel.fast = torch.compile(model.parts[0].forward, backend='aot_eager', fullgraph=True)",
     "traced within": "model = M(lambda m, x, a: torch.jit.trace(a, x)(x), body().eval())",
-    "exported within": "model = M(lambda m, x, a: m.log.append(len(torch.export.export(a, (x,)).graph.nodes)) or a(x), nn.Sequential(L, nn.ReLU()), log=[])",
-    "dispatch mode": "def f(m, x, a):\n    with Below() as below:\n        below.log = m.log\n        return a(x)\nmodel = M(f, L, log=[])",
-    "dispatch subclass": "model = M(lambda m, x, a: (a(Wrapper(x)) * 2).held, L)\nL.requires_grad_(False)\nmodel.log = Wrapper.log = []",
-    "own parameters": "class Own(nn.Sequential):\n    def parameters(self):\n        self.log.append(1)\n        return super().parameters()\nmodel = Own(L)\nmodel.log = []",
     "fx": "model = torch.fx.symbolic_trace(body())",
     "forward hook": "model = body()\nmodel[0].register_forward_hook(lambda m, i, o: o * 2)",
     "forward pre-hook": "model = body()\nmodel[1].register_forward_pre_hook(lambda m, i: (i[0] * 2,))",
-    "full backward hook": "model = body()\nmodel[0].register_full_backward_hook(lambda m, i, o: tuple(g if g is None else g * 2 for g in i))",
     "full backward pre-hook": "model = body()\nmodel[2].register_full_backward_pre_hook(lambda m, o: (o[0] * 2,))",
-    "tensor hooks": "model = M(lambda m, x, a: (lambda y: (y.register_hook(lambda g: g * 2), y.retain_grad(), y)[2])(a(x)), L)",
     "parameter hook": "model = body()\nmodel[0].weight.register_hook(lambda g: g.clamp(max=0.1))",
     "post-accumulate hook": "model = body()\nmodel[0].weight.register_post_accumulate_grad_hook(lambda p: None)",
     "node hook": "model = M(lambda m, x, a: (lambda y: (y.grad_fn.register_hook(lambda i, o: None), y)[1])(a(x)), L)",
-    "saved tensor hooks": "def f(m, x, a):\n    with torch.autograd.graph.saved_tensors_hooks(lambda t: (m.log.append(1), t)[1], lambda t: (m.log.append(2), t)[1]):\n        return a(x).exp()\nmodel = M(f, L, log=[])",
-    "save on cpu": "def f(m, x, a):\n    with torch.autograd.graph.save_on_cpu():\n        return a(x).exp()\nmodel = M(f, L)",
     "state dict hook": "model = body()\nmodel.register_state_dict_post_hook(lambda *given: None)",
-    "module deleted hook": "def f(m, x, a):\n    a.register_forward_hook(lambda *g: None).remove()\n    return a(x)\nmodel = M(f, L)",
     "subclass": "model = M(lambda m, x, a: a(x.as_subclass(Sub)) * 2, L)",
-    "parametrized": "model = nn.Sequential(nn.utils.parametrizations.weight_norm(L), nn.utils.parametrizations.orthogonal(nn.Linear(4, 4)))",
     "spectral norm": "model = nn.utils.parametrizations.spectral_norm(L)",
     "pruned": "import torch.nn.utils.prune as prune\nmodel = nn.Sequential(L)\nprune.l1_unstructured(L, 'weight', 0.5)",
     "lazy": "model = nn.Sequential(nn.LazyLinear(3), nn.LazyBatchNorm1d())",
@@ -151,21 +136,14 @@ PROGRAMS = {  # what makes the model and its input; after `---` the step, if it 
     "sparse gradient": "model, x = nn.Embedding(9, 4, sparse=True), torch.arange(8)",
     "max norm": "model, x = nn.Embedding(9, 4, max_norm=0.5), torch.arange(8)\n---\nmodel(x).sum().backward()",
     "nested": "model = M(lambda m, x, a: a(torch.nested.nested_tensor([x[:2], x[2:]])).to_padded_tensor(0.0), L)",
-    "jagged": "model = M(lambda m, x, a: a(torch.nested.as_nested_tensor([x[:2], x[2:]], layout=torch.jagged)).values(), L)",
-    "complex": "model, x = nn.Linear(4, 4, dtype=torch.cfloat), x.to(torch.cfloat)\n---\nout = model(x)\nout.abs().sum().backward()",
     "bfloat16": "model, x = body().bfloat16(), x.bfloat16()",
     "fp8": "model = M(lambda m, x, a: a(x.to(torch.float8_e4m3fn).float()), L)",
     "double": "model, x = body().double(), x.double()",
     "packed sequence": "model = M(packed, nn.GRU(4, 4, batch_first=True))",
     "lstm": "model = M(lambda m, x, a: a(x)[0], nn.LSTM(4, 4, dropout=0.5, num_layers=2))",
     "attention": "model = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)\nx = x[None]",
-    "attention in evaluation": "model = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True).eval()\nx = x[None]\n---\nwith torch.no_grad():\n    out = model(x)",
-    "autocast": "def f(m, x, a):\n    with torch.autocast('cpu', torch.bfloat16):\n        return a(x)\nmodel = M(f, L)",
     "thread": "model = M(threaded, L)",
-    "generator": "def f(m, x, a):\n    y = x\n    for one in (a(y) for _ in range(2)):\n        y = one\n    return y\nmodel = M(f, L)",
-    "own generator": "model = M(lambda m, x, a: a(x) + torch.rand(8, 4, generator=m.source), L, source=torch.Generator().manual_seed(1))",
-    "random numbers": "import random, numpy as np\nmodel = M(lambda m, x, a: a(x) * random.random() + np.random.rand() + torch.randn(4), L)",
-    "inference mode": "def f(m, x, a):\n    with torch.inference_mode():\n        mean = a(x).mean(0)\n    return a(x) + mean\nmodel = M(f, L)",
+    "random numbers": "model = M(lambda m, x, a: a(x) * random.random() + np.random.rand() + torch.randn(4), L)",
     "no_grad": "def f(m, x, a):\n    with torch.no_grad():\n        y = a(x)\n    return y + a(x)\nmodel = M(f, L)",
     "in-place on a view": "def f(m, x, a):\n    y = a(x).clone()\n    y[:, 1].mul_(2)\n    return y\nmodel = M(f, L)",
     "chunks": "model = M(lambda m, x, a: torch.cat([one.relu_() for one in a(x).clone().tensor_split(2)]), L)",
@@ -175,29 +153,251 @@ PROGRAMS = {  # what makes the model and its input; after `---` the step, if it 
     "save": "def f(m, x, a):\n    torch.save(a.state_dict(), io.BytesIO())\n    return a(x)\nmodel = M(f, L)",
     "caught exception": "model = M(caught, nn.Linear(5, 5), L)",
     "raised exception": "model = nn.Sequential(L, nn.Linear(5, 5))",
-    "state of its own": "model = M(seen, L, log=[], count=0, slots=Slots())\nmodel.register_buffer('mean', torch.zeros(4))\nmodel.slots.kept = torch.zeros(4)",
-    "state of every kind": "model = M(remembers, L, nn.BatchNorm1d(4), cache={}, log=[], last=torch.zeros(4), calls=0, array=np.zeros(2), sources=[torch.Generator(), random.Random(0), np.random.default_rng(0)])\nmodel.register_buffer('mean', torch.zeros(4))\nmodel.register_buffer('seen', torch.zeros(2))\n---\nmodel(x)",
     "backward in forward": "model = M(inner, L)",
     "tied weights": "model = nn.Sequential(L, nn.ReLU(), L)",
-    "loop over parts": "model = M(lambda m, x, *parts: functools.reduce(lambda y, part: part(y), parts, x), body(), body())",
-    "weights of its own": "def f(m, x, a, b):\n    a.weight.data = a.weight.data * 2\n    with torch.no_grad():\n        b.weight.mul_(2), b.bias.data.add_(1)\n        torch.add(a.bias, 1, out=a.bias)\n    return b(a(x))\nmodel = M(f, L, nn.Linear(4, 4))",
-    "parameter list": "model = M(lambda m, x, a: a(x) + m.p[0] + m.d['k'], L)\nmodel.p = nn.ParameterList([torch.ones(4)])\nmodel.d = nn.ParameterDict({'k': nn.Parameter(torch.ones(4))})",
     "data parallel": "model = nn.DataParallel(body())",
     "swa": "model = torch.optim.swa_utils.AveragedModel(body())",
-    "optimizer": "model = body()\noptimizer = torch.optim.Adam(model.parameters())\n---\noptimizer.zero_grad()\nmodel(x).sum().backward()\noptimizer.step()",
-    "closure": "model = body()\noptimizer = torch.optim.LBFGS(model.parameters(), max_iter=2)\n---\ndef closure():\n    optimizer.zero_grad()\n    loss = model(x).pow(2).sum()\n    loss.backward()\n    return loss\noptimizer.step(closure)",
     "clipping": "model = body()\n---\nmodel(x).sum().backward()\nnn.utils.clip_grad_norm_(model.parameters(), 0.1)",
     "twice": "model = body()\n---\nfor _ in range(2):\n    model(x).sum().backward()",
-    "swapped": "model = body()\n---\nfor _ in range(2):\n    model(x).sum().backward()\n    model.zero_grad()\n    for one in model.parameters():\n        torch.utils.swap_tensors(one, nn.Parameter(one.detach() * 2))",
-    "memory that is freed": "def f(m, x, a):\n    held, kept = a.weight.untyped_storage(), a.weight.detach().clone()\n    held.resize_(0)\n    m.log.append(a.weight.detach().requires_grad)\n    held.resize_(64)\n    a.weight.data.copy_(kept)\n    return a(x)\nmodel = M(f, L, log=[])",
-    "profiled": "def f(m, x, a):\n    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:\n        y = a(x)\n    m.log.append(sorted((one.key, one.count) for one in seen.key_averages()))\n    return y\nmodel = M(f, L, log=[])",
-    "function mode": "class Seen(torch.overrides.TorchFunctionMode):\n    def __torch_function__(self, func, types, args=(), kwargs=None):\n        model.log.append(torch.overrides.resolve_name(func))\n        return func(*args, **(kwargs or {}))\nmodel = M(lambda m, x, a: a(x), L, log=[])\n---\nwith Seen():\n    model(x).sum().backward()",
-    "loader": "model, source = body(), torch.Generator().manual_seed(1)\n---\nfor given in torch.utils.data.DataLoader(x, 4, shuffle=True, generator=source):\n    model(given).sum().backward()",
-    "context variable": "import contextvars\nnumber = contextvars.ContextVar('number', default=0)\ndef f(m, x, a):\n    number.set(number.get() + 1)\n    m.log.append(number.get())\n    return a(x)\nmodel = M(f, L, log=[])\n---\nnumber.set(0)\nmodel(x).sum().backward()",
-    "recorded warnings": "import warnings\ndef f(m, x, a):\n    with warnings.catch_warnings(record=True) as told:\n        warnings.simplefilter('always')\n        y = a(x)\n        F.mse_loss(y, y[:1]), torch.tensor(y), y.grad\n    m.log.append([(one.filename, one.lineno, str(one.message)) for one in told])\n    return y\nmodel = M(f, L, log=[])",
-    "own attributes": "class Own(nn.Sequential):\n    def __getattr__(self, name):\n        vars(self)['log'].append(name)\n        return super().__getattr__(name)\n    def __setattr__(self, name, value):\n        vars(self)['log'].append(name)\n        super().__setattr__(name, value)\n    def forward(self, x):\n        self.seen = len(self)\n        return super().forward(x)\nmodel = Own.__new__(Own)\nvars(model)['log'] = []\nmodel.__init__(L, nn.ReLU())\nmodel.log.clear()",
-    "anomaly": "model = body()\n---\nwith torch.autograd.detect_anomaly(check_nan=False):\n    model(x).sum().backward()",
 }
+LONGER = """
+== frozen body that is shifted
+b = nn.Sequential(L, nn.Identity()).requires_grad_(False)
+s = nn.Linear(4, 4)
+def f(m, x, b, s):
+    h = b(x)
+    h += s(x)
+    return h
+model = M(f, b, s)
+== reentrant checkpoint
+model = M(lambda m, x, b: checkpoint(b, x, use_reentrant=True), body())
+x.requires_grad_()
+== create_graph
+def f(m, x, a):
+    return torch.autograd.grad(a(x).pow(2).sum(), a.weight, create_graph=True)[0]
+model = M(f, L)
+== forward AD
+import torch.autograd.forward_ad as ad
+def f(m, x, a):
+    with ad.dual_level():
+        return ad.unpack_dual(a(ad.make_dual(x, x))).tangent
+model = M(f, L)
+== scripted
+model = nn.Sequential(L, torch.jit.script(nn.Sequential(nn.Linear(4, 4), nn.ReLU())))
+for _ in range(3):
+    model(x)
+== exported
+model = torch.export.export(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), (x,)).module()
+model = nn.Sequential(L, model)
+== compiled part
+model = M(lambda m, x, a: m.fast(x), nn.Sequential(L, nn.ReLU()))
+model.fast = torch.compile(model.parts[0].forward, backend='aot_eager', fullgraph=True)
+== exported within
+def f(m, x, a):
+    m.log.append(len(torch.export.export(a, (x,)).graph.nodes))
+    return a(x)
+model = M(f, nn.Sequential(L, nn.ReLU()), log=[])
+== dispatch mode
+def f(m, x, a):
+    with Below() as below:
+        below.log = m.log
+        return a(x)
+model = M(f, L, log=[])
+== dispatch subclass
+model = M(lambda m, x, a: (a(Wrapper(x)) * 2).held, L)
+L.requires_grad_(False)
+model.log = Wrapper.log = []
+== own parameters
+class Own(nn.Sequential):
+    def parameters(self):
+        self.log.append(1)
+        return super().parameters()
+model = Own(L)
+model.log = []
+== full backward hook
+model = body()
+model[0].register_full_backward_hook(lambda m, i, o: tuple(g if g is None else g * 2 for g in i))
+== tensor hooks
+def f(m, x, a):
+    y = a(x)
+    y.register_hook(lambda g: g * 2), y.retain_grad()
+    return y
+model = M(f, L)
+== saved tensor hooks
+def f(m, x, a):
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: (m.log.append(1), t)[1], lambda t: (m.log.append(2), t)[1]):
+        return a(x).exp()
+model = M(f, L, log=[])
+== save on cpu
+def f(m, x, a):
+    with torch.autograd.graph.save_on_cpu():
+        return a(x).exp()
+model = M(f, L)
+== module deleted hook
+def f(m, x, a):
+    a.register_forward_hook(lambda *g: None).remove()
+    return a(x)
+model = M(f, L)
+== parametrized
+from torch.nn.utils.parametrizations import orthogonal, weight_norm
+model = nn.Sequential(weight_norm(L), orthogonal(nn.Linear(4, 4)))
+== jagged
+def f(m, x, a):
+    return a(torch.nested.as_nested_tensor([x[:2], x[2:]], layout=torch.jagged)).values()
+model = M(f, L)
+== complex
+model, x = nn.Linear(4, 4, dtype=torch.cfloat), x.to(torch.cfloat)
+---
+out = model(x)
+out.abs().sum().backward()
+== attention in evaluation
+model = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True).eval()
+x = x[None]
+---
+with torch.no_grad():
+    out = model(x)
+== autocast
+def f(m, x, a):
+    with torch.autocast('cpu', torch.bfloat16):
+        return a(x)
+model = M(f, L)
+== generator
+def f(m, x, a):
+    y = x
+    for one in (a(y) for _ in range(2)):
+        y = one
+    return y
+model = M(f, L)
+== own generator
+model = M(lambda m, x, a: a(x) + torch.rand(8, 4, generator=m.source), L)
+model.source = torch.Generator().manual_seed(1)
+== inference mode
+def f(m, x, a):
+    with torch.inference_mode():
+        mean = a(x).mean(0)
+    return a(x) + mean
+model = M(f, L)
+== state of its own
+model = M(seen, L, log=[], count=0, slots=Slots())
+model.register_buffer('mean', torch.zeros(4))
+model.slots.kept = torch.zeros(4)
+== state of every kind
+model = M(remembers, L, nn.BatchNorm1d(4), cache={}, log=[], last=torch.zeros(4), calls=0, array=np.zeros(2))
+model.sources = [torch.Generator(), random.Random(0), np.random.default_rng(0)]
+model.register_buffer('mean', torch.zeros(4))
+model.register_buffer('seen', torch.zeros(2))
+---
+model(x)
+== loop over parts
+model = M(lambda m, x, *parts: functools.reduce(lambda y, part: part(y), parts, x), body())
+model.parts.append(body())
+== weights of its own
+def f(m, x, a, b):
+    a.weight.data = a.weight.data * 2
+    with torch.no_grad():
+        b.weight.mul_(2), b.bias.data.add_(1)
+        torch.add(a.bias, 1, out=a.bias)
+    return b(a(x))
+model = M(f, L, nn.Linear(4, 4))
+== parameter list
+model = M(lambda m, x, a: a(x) + m.p[0] + m.d['k'], L)
+model.p = nn.ParameterList([torch.ones(4)])
+model.d = nn.ParameterDict({'k': nn.Parameter(torch.ones(4))})
+== optimizer
+model = body()
+optimizer = torch.optim.Adam(model.parameters())
+---
+optimizer.zero_grad()
+model(x).sum().backward()
+optimizer.step()
+== closure
+model = body()
+optimizer = torch.optim.LBFGS(model.parameters(), max_iter=2)
+---
+def closure():
+    optimizer.zero_grad()
+    loss = model(x).pow(2).sum()
+    loss.backward()
+    return loss
+optimizer.step(closure)
+== swapped
+model = body()
+---
+for _ in range(2):
+    model(x).sum().backward()
+    model.zero_grad()
+    for one in model.parameters():
+        torch.utils.swap_tensors(one, nn.Parameter(one.detach() * 2))
+== memory that is freed
+def f(m, x, a):
+    held, kept = a.weight.untyped_storage(), a.weight.detach().clone()
+    held.resize_(0)
+    m.log.append(a.weight.detach().requires_grad)
+    held.resize_(64)
+    a.weight.data.copy_(kept)
+    return a(x)
+model = M(f, L, log=[])
+== profiled
+def f(m, x, a):
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:
+        y = a(x)
+    m.log.append(sorted((one.key, one.count) for one in seen.key_averages()))
+    return y
+model = M(f, L, log=[])
+== function mode
+class Seen(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        model.log.append(torch.overrides.resolve_name(func))
+        return func(*args, **(kwargs or {}))
+model = M(lambda m, x, a: a(x), L, log=[])
+---
+with Seen():
+    model(x).sum().backward()
+== loader
+model, source = body(), torch.Generator().manual_seed(1)
+---
+for given in torch.utils.data.DataLoader(x, 4, shuffle=True, generator=source):
+    model(given).sum().backward()
+== context variable
+number = contextvars.ContextVar('number', default=0)
+def f(m, x, a):
+    number.set(number.get() + 1)
+    m.log.append(number.get())
+    return a(x)
+model = M(f, L, log=[])
+---
+number.set(0)
+model(x).sum().backward()
+== recorded warnings
+def f(m, x, a):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter('always')
+        y = a(x)
+        F.mse_loss(y, y[:1]), torch.tensor(y), y.grad
+    m.log.append([(one.filename, one.lineno, str(one.message)) for one in told])
+    return y
+model = M(f, L, log=[])
+== own attributes
+class Own(nn.Sequential):
+    def __getattr__(self, name):
+        vars(self)['log'].append(name)
+        return super().__getattr__(name)
+    def __setattr__(self, name, value):
+        vars(self)['log'].append(name)
+        super().__setattr__(name, value)
+    def forward(self, x):
+        self.seen = len(self)
+        return super().forward(x)
+model = Own.__new__(Own)
+vars(model)['log'] = []
+model.__init__(L, nn.ReLU())
+model.log.clear()
+== anomaly
+model = body()
+---
+with torch.autograd.detect_anomaly(check_nan=False):
+    model(x).sum().backward()"""
+PROGRAMS |= dict(part.split("\n", 1) for part in LONGER.split("\n== ")[1:])
 
 
 KNOWN = {
@@ -205,7 +405,7 @@ KNOWN = {
     ("max norm", "draw"): {".model._parameters.weight"},  # the caption tells that forward wrote to it
     ("reentrant checkpoint", "record"): {
         ".x.grad"
-    },  # a copy of the tensor that PyTorch would have taken over: its version
+    },  # its version: PyTorch's own would have been taken over, not copied
 }
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -287,16 +487,8 @@ class World:
                 nodes[node] = node.name()
                 stack += [behind for behind, _ in node.next_functions]
         version = one._version if self.versions and not one.is_inference() else None
-        return (
-            one.dtype,
-            one.layout,
-            one.requires_grad,
-            len(one._backward_hooks or ()),
-            version,
-            str(one.shape),
-            numbers,
-            [*nodes.values()],
-        )
+        hooks = len(one._backward_hooks or ())
+        return one.dtype, one.layout, one.requires_grad, hooks, version, str(one.shape), numbers, [*nodes.values()]
 
 
 def differing(ours, theirs):

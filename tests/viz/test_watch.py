@@ -36,7 +36,7 @@ def on_one_thread() -> Iterator[None]:
 def watched(name: str, **options: Any) -> viz.Watch:
     """The watch around a loop of PyTorch, which has run."""
     seen: list[viz.Watch] = []
-    LOOPS[name](torch, lambda model: seen.append(viz.watch(model, **options)) or seen[0])  # type: ignore[func-returns-value]
+    LOOPS[name](torch, lambda model: seen.append(viz.watch(model, **options)) or seen[0])
     return seen[0]
 
 
@@ -153,11 +153,13 @@ def test_two_optimizers_share_the_steps_and_have_a_loss_each() -> None:
 def hooks() -> list[Any]:
     module, optimizer = torch.nn.modules.module, __import__("torch.optim.optimizer", fromlist=["x"])
     of_ours = tinygrad_edu.nn.hooks.everywhere, tinygrad_edu.optim.optimizer._after_each_step
-    return [
-        torch.Tensor.backward, torch.autograd.backward, tinygrad_edu.Tensor.backward, tinygrad_edu.autograd.backward,
-        list(module._global_forward_hooks), list(optimizer._global_optimizer_pre_hooks),
-        list(optimizer._global_optimizer_post_hooks), *map(list, of_ours),
-    ]  # fmt: skip
+    of_torch = (
+        module._global_forward_hooks,
+        optimizer._global_optimizer_pre_hooks,
+        optimizer._global_optimizer_post_hooks,
+    )
+    passes = [each for T in (torch, tinygrad_edu) for each in (T.Tensor.backward, T.autograd.backward)]
+    return [*passes, *map(list, of_torch + of_ours)]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -289,7 +291,7 @@ def test_the_page_is_whole_and_asks_no_network(tmp_path: Any) -> None:
     w = watched("plain", every=1)
     text = w.save(tmp_path / "run.html").read_text(encoding="utf-8")
     assert not re.search(r"""(?:src|href)=["'](?!data:|#)|@import|fetch\(|https?://(?!www\.w3\.org)""", text)
-    state = json.loads(re.search(r'id="state">(.*?)</script>', text, re.DOTALL)[1])  # type: ignore[index]
+    state = json.loads(re.search(r'id="state">(.*?)</script>', text, re.DOTALL)[1])
     assert state["numbers"]["layers"] == ["0", "3", "5"] and len(state["numbers"]["steps"]) == STEPS
     assert (tmp_path / "run.html").stat().st_size < 200_000
     with pytest.raises(ValueError, match="html"):

@@ -1,4 +1,4 @@
-"""The models of torchvision, timm and transformers, where these are installed: each is drawn whole, in ten seconds, and left as it was.
+"""The models of torchvision, timm and transformers, if installed: each is drawn whole, in ten seconds, and unchanged.
 
 `pytest -m long tests/viz/test_zoo.py`. Weights are random and inputs small: nothing is downloaded.
 """
@@ -19,13 +19,8 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(7200), pytest.mark.filterwar
 LARGEST = 130e6  # parameters: a larger model takes more memory than a laptop has
 SECONDS = 10  # of the processor
 LEAST = 0.98  # of the models of a library are drawn as they should be
-HEIGHTS = {
-    "googlenet": 224,
-    "inception_v3": 299,
-    "vit_b_16": 224,
-    "vit_b_32": 224,
-    "maxvit_t": 224,
-}  # pixels of an image
+# Pixels of an image.
+HEIGHTS = {"googlenet": 224, "inception_v3": 299, "vit_b_16": 224, "vit_b_32": 224, "maxvit_t": 224}
 
 
 def of_torchvision():
@@ -57,16 +52,8 @@ def of_timm():
 
 def of_transformers():
     library = importlib.import_module("transformers")
-    small = {
-        "hidden_size": 32,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "intermediate_size": 64,
-        "vocab_size": 99,
-        "max_position_embeddings": 64,
-        "pad_token_id": 0,
-    }
+    small = {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "hidden_size": 32}
+    small |= {"intermediate_size": 64, "max_position_embeddings": 64, "vocab_size": 99, "pad_token_id": 0}
     for name in sorted(
         library.MODEL_MAPPING_NAMES if hasattr(library, "MODEL_MAPPING_NAMES") else _text_models(library)
     ):

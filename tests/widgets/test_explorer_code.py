@@ -44,7 +44,12 @@ def ran(lines):
         {},
         {"requires_grad": {"x": True, "w": False}},
         {"values": {"w": [1, 2], "n": 3, "m": [False, False]}},
-        {"values": {"x": [[2, 1], [0, 1], [1, 1]], "m": [True, True, False]}, "shapes": {"o": [3]}, "requires_grad": {"o": False}, "dtypes": {"m": "int64"}},
+        {
+            "values": {"x": [[2, 1], [0, 1], [1, 1]], "m": [True, True, False]},
+            "shapes": {"o": [3]},
+            "requires_grad": {"o": False},
+            "dtypes": {"m": "int64"},
+        },
         {"dtypes": {"x": "float64", "w": "float64", "o": "float64"}},
         {"default_dtype": "float64"},
         {"shapes": {"o": [3]}},
@@ -57,7 +62,7 @@ def ran(lines):
         {"anomaly": True},
         {"detach": ["h"], "requires_grad": {"x": True}},
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("engine", ["tinygrad_edu", "torch"])
 def test_copied_code_computes_what_is_shown(engine, state):
     explorer = viz.explore(PROGRAM, state=state)

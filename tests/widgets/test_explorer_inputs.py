@@ -31,7 +31,8 @@ AGREEING = {
     "no backward": "w = T.tensor(2.0, requires_grad=True)\nL = w * w",
     "NaN": 'w = T.tensor(float("nan"), requires_grad=True)\nL = w * w\nL.backward()',
     "random numbers": "w = T.randn(3, requires_grad=True)\nL = (w * w).sum()\nL.backward()",
-    "Python's random numbers": "import random\nw = T.tensor(random.random(), requires_grad=True)\nL = w * w\nL.backward()",
+    "Python's random numbers": "import random\n"
+    "w = T.tensor(random.random(), requires_grad=True)\nL = w * w\nL.backward()",
 }
 
 

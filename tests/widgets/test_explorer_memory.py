@@ -1,4 +1,4 @@
-"""What an explorer keeps: little of what a program prints, and nothing once it is closed. Each is measured in a separate process."""
+"""What an explorer keeps: little of what a program prints, and nothing once closed. Each is measured in a process."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""`viz.explore` of a student's own PyTorch: a training step, text of a notebook, a method; with switches for each part of a network."""
+"""`viz.explore` of a student's own PyTorch: a step, a notebook's text, a method; switches for each part of it."""
 
 import json
 from typing import Any

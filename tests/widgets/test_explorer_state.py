@@ -330,8 +330,8 @@ def test_a_change_is_told_of_pytorch_alone_and_both_are_back_once_the_name_is_go
 
 
 def test_the_other_view_follows_and_the_picture_behind_the_badge():
-    # In a thread of its own no event loop runs, as in a script: then the other view is drawn at once. (In a kernel it waits
-    # for a pause; the browser tests see that, and leave a loop running in this process.)
+    # A thread of its own has no event loop, like a script: the other view is drawn at once. (In a kernel it waits for a
+    # pause; the browser tests see that, and leave a loop running in this process.)
     with ThreadPoolExecutor(1) as thread:
         explorer = thread.submit(explored, retain_grad=["d"]).result()
     assert list(explorer.result["sides"][0]["scene"]["views"]) == ["values"]
@@ -480,9 +480,9 @@ def test_a_switch_that_goes_back_runs_nothing_again_and_an_import_from_elsewhere
 
 CHANGES = {
     "dtype": ("T.set_default_dtype(T.float64)", "T.ones(1).dtype"),
-    "device": ("T.set_default_device('cpu')", "getattr(T, '_GLOBAL_DEVICE_CONTEXT', None) and vars(T._GLOBAL_DEVICE_CONTEXT)"),
+    "device": ("T.set_default_device('cpu')", "(given := getattr(T, '_GLOBAL_DEVICE_CONTEXT', None)) and vars(given)"),
     "print options": ("T.set_printoptions(precision=1)", "T.tensor(1.2345)"),
-    "print options of NumPy": ("import numpy; numpy.set_printoptions(precision=1)", "__import__('numpy').array([1.2345])"),
+    "print options of NumPy": ("import numpy; numpy.set_printoptions(precision=1)", "0.61725 * w.detach().numpy()"),
     "errors of NumPy": ("import numpy; numpy.seterr(all='raise')", "__import__('numpy').geterr()"),
     "grad mode": ("T.set_grad_enabled(False)", "(w * 2).requires_grad"),
     "anomaly mode": ("T.autograd.set_detect_anomaly(True)", "T.is_anomaly_enabled()"),
@@ -492,7 +492,7 @@ CHANGES = {
     "a method of a module": ("T.nn.Linear.forward = lambda self, x: x", "T.nn.Linear(1, 1)(T.ones(1)).requires_grad"),
     "a method of one's own": ("T.Tensor.mine = 1", "hasattr(w, 'mine')"),
     "a function": ("T.nn.functional.relu = abs", "T.nn.functional.relu(-w)"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("change, shows", CHANGES.values(), ids=CHANGES)

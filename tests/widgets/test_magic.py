@@ -278,7 +278,7 @@ def test_a_gigabyte_of_print_takes_no_room(shell, shown):
 
 @pytest.fixture
 def no_callbacks_of_the_collector() -> Iterator[None]:
-    """An interrupt that arrives while one runs is lost. Hypothesis has one, from its first test on; a notebook has none."""
+    """An interrupt is lost while one of them runs. Hypothesis has one, from its first test on; a notebook has none."""
     kept = gc.callbacks[:]
     gc.callbacks.clear()
     yield
@@ -290,7 +290,7 @@ def no_callbacks_of_the_collector() -> Iterator[None]:
 @pytest.mark.parametrize("forever", ["pass", "print('x')", "z = z * 0.5", "(w * w).backward()"])
 def test_an_endless_loop_is_interrupted_and_the_next_cell_works(shell, shown, forever, engine):
     start = "w = T.tensor(2.0, requires_grad=True)\nz = w * 3\nstop_soon()\n"
-    # Seconds of work, which a busy machine does not shorten; and once more, should one be lost. Pytest's limit has the other clock.
+    # Seconds of work, which a busy machine does not shorten; and again, should one be lost. Pytest has the other clock.
     shell.user_ns["stop_soon"] = lambda: signal.setitimer(signal.ITIMER_PROF, 0.2, 60)
     before = signal.signal(signal.SIGPROF, signal.default_int_handler)
     try:
@@ -357,7 +357,8 @@ def test_what_cannot_be_run_says_so(shell, shown, capsys, cell, message):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_cell_is_diagnosed_and_runs_as_it_would(shell, shown, engine):
     shell.run_cell(f"import {engine} as E\nw = E.ones(2, requires_grad=True)")
-    cell = "loss = (w.detach() * 3).sum() + w.sum() * 0\nsame = E.tensor(loss.item(), requires_grad=True)\nsame.backward()\nw"
+    cell = "loss = (w.detach() * 3).sum() + w.sum() * 0\n"
+    cell += "same = E.tensor(loss.item(), requires_grad=True)\nsame.backward()\nw"
     ran = shell.run_cell(f"%%diagnose\n{cell}")
     ran.raise_error()
     assert ran.result is shell.user_ns["w"]

@@ -1,4 +1,4 @@
-"""Widgets in notebooks other than Jupyter's: marimo, and the rules of Colab, which are imitated, for Colab itself cannot be had here."""
+"""Widgets in other notebooks than Jupyter's: marimo, and the rules of Colab, imitated: it cannot be had here."""
 
 import importlib.util
 import json

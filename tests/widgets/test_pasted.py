@@ -16,22 +16,27 @@ def led(prompts):
     return "\n".join(map("".join, zip(prompts, LINES, strict=True)))
 
 
+AROUND, MARKS = "text around the code", "marks of a quotation or a patch"
+LAST = "Traceback (most recent call last)"
 POSTED = {
     "as it is": (CODE, ""),
     "Python's prompts": (f"{led(PROMPTS)}\n...\ntensor(4.)\n", "prompts and output"),
     "IPython's prompts": (f"{led(CELLS)}\nOut[2]: tensor(4.)", "prompts and output"),
-    "cells of a notebook": (f"In [1]:\n{LINES[0]}\nOut[1]:\ntensor(2.)\nIn [2]:\n" + "\n".join(LINES[1:]), "prompts and output"),
-    "fences": (f"Why is it None?\n```python\n{CODE}\n```\nIt prints\n```\ntensor(4.)\n```\nThanks!", "text around the code"),
+    "cells of a notebook": (CODE.replace("\n", "\nOut[1]:\ntensor(2.)\nIn [2]:\n", 1), "prompts and output"),
+    "fences": (f"Why is it None?\n```python\n{CODE}\n```\nIt prints\n```\ntensor(4.)\n```\nThanks!", AROUND),
     "line numbers": (led(["8 ", "9 ", "10 ", "11 "]), "line numbers"),
     "numbers with a bar": (led(["8 | ", "9 | ", "10 | ", "11 | "]), "line numbers"),
-    "a mail": (led(["> "] * 4), "marks of a quotation or a patch"),
-    "a patch": (f"--- a.py\n+++ b.py\n@@ -1,4 +1,4 @@\n-w = 2\n{led([' ', '+', ' ', '+'])}", "marks of a quotation or a patch"),
+    "a mail": (led(["> "] * 4), MARKS),
+    "a patch": (f"--- a.py\n+++ b.py\n@@ -1,4 +1,4 @@\n-w = 2\n{led([' ', '+', ' ', '+'])}", MARKS),
     "spaces that do not break": (CODE.replace(" ", "\N{NO-BREAK SPACE}"), "spaces and signs"),
     "commands": (f"!pip install torch\n%matplotlib inline\n{CODE}", "commands"),
-    "a question": (f"Hi all,\nI have this:\n\n    {CODE.replace(chr(10), chr(10) + '    ')}\n\nThen it prints tensor(4.), not 2. Why?", "text around the code"),
-    "a traceback": (f'{CODE}\nTraceback (most recent call last):\n  File "a.py", line 3\nRuntimeError: no', "text around the code"),
-    "a traceback of a notebook": (f"{CODE}\n{'-' * 20}\nRuntimeError   Traceback (most recent call last)\n<ipython-input-3> in <module>\nRuntimeError: no", "text around the code"),
-}  # fmt: skip
+    "a question": (f"Hi all,\nI have this:\n\n{led([' ' * 4] * 4)}\n\nThen it prints tensor(4.), not 2. Why?", AROUND),
+    "a traceback": (f'{CODE}\n{LAST}:\n  File "a.py", line 3\nRuntimeError: no', AROUND),
+    "a traceback of a notebook": (
+        f"{CODE}\n{'-' * 20}\nRuntimeError   {LAST}\n<ipython-input-3> in <module>\nRuntimeError: no",
+        AROUND,
+    ),
+}
 
 
 @pytest.mark.parametrize("what", POSTED)

@@ -194,5 +194,6 @@ def test_what_a_semicolon_or_a_colon_joins_has_its_own_lines_and_toggles():
 
 
 def test_statements_that_have_their_own_lines_stay_as_they_are():
-    source = "def f(x): y = x; return y\n\nif f(1) == 1:\n    a = T.ones(2)\nelif f(2) == 2:\n\ta = (1,\n2)\ntry:\n  b = ';'\nfinally:\n  c = 1;"
+    source = "def f(x): y = x; return y\n\nif f(1) == 1:\n    a = T.ones(2)\nelif f(2) == 2:\n\ta = (1,\n2)\n"
+    source += "try:\n  b = ';'\nfinally:\n  c = 1;"
     assert parse(source).source == source

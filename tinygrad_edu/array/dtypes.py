@@ -131,8 +131,11 @@ _DEFAULT_INTEGER = np.dtype(np.intp).char
 
 
 def of_outside(d: np.dtype) -> np.dtype:
-    """The dtype of a tensor that is made from an array of `d`. NumPy's default integer has 32 bits in a browser, and
-    becomes int64 as it would on a computer. An int32 that was asked for is another type there, `intc`, and stays."""
+    """The dtype of a tensor that is made from an array of `d`.
+
+    NumPy's default integer has 32 bits in a browser, and becomes int64 as it would on a computer. An int32 that was
+    asked for is another type there, `intc`, and stays.
+    """
     return int64.numpy if d.char == _DEFAULT_INTEGER else d
 
 
@@ -178,9 +181,11 @@ def number(x: Any) -> Any:
 
 
 def promote(operands: tuple[Any, ...] | list[Any]) -> np.dtype:
-    """The NumPy dtype in which PyTorch computes an op on arrays and Python numbers. Arrays with dimensions decide. A
-    0-d array counts only if its category is higher than theirs, and a Python number only if its category is higher than
-    that of all arrays."""
+    """The NumPy dtype in which PyTorch computes an op on arrays and Python numbers.
+
+    Arrays with dimensions decide. A 0-d array counts only if its category is higher than theirs, and a Python number
+    only if its category is higher than that of all arrays.
+    """
     dimensioned: np.dtype | None = None
     zero_dim: np.dtype | None = None
     wrapped: np.dtype | None = None

@@ -69,10 +69,9 @@ class Size(tuple):
 
 
 # The types of devices that PyTorch knows.
-_DEVICES = (
-    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
-    "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
-)  # fmt: skip
+_KNOWN = """
+cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia privateuseone"""
+_DEVICES = tuple(_KNOWN.split())
 
 
 class device:
@@ -563,9 +562,8 @@ def _rebuild(cls: type, data: np.ndarray, requires_grad: bool, attributes: dict[
 
 
 # What is no attribute of the user's.
-own_attributes = {
-    *TensorBase.__annotations__, "_is_visited", "_hooks", "_post_accumulate_hooks", "_retains_grad", "_tangent", "name",
-}  # fmt: skip
+own_attributes = {"_is_visited", "_hooks", "_post_accumulate_hooks", "_retains_grad", "_tangent", "name"}
+own_attributes |= {*TensorBase.__annotations__}
 
 
 def as_array(data: Any, dtype: np.dtype | None = None) -> np.ndarray:

@@ -15,28 +15,9 @@ from .gradcheck import gradcheck, gradgradcheck
 from .saved_tensor import SavedTensor
 from .variable import Variable
 
-__all__ = [
-    "Function",
-    "SavedTensor",
-    "Variable",
-    "backward",
-    "detect_anomaly",
-    "enable_grad",
-    "engine",
-    "forward_ad",
-    "function",
-    "functional",
-    "grad",
-    "grad_mode",
-    "gradcheck",
-    "gradgradcheck",
-    "graph",
-    "inference_mode",
-    "inplace",
-    "no_grad",
-    "set_detect_anomaly",
-    "set_grad_enabled",
-]
+__all__ = ["Function", "SavedTensor", "Variable", "backward", "detect_anomaly", "enable_grad", "engine", "forward_ad"]
+__all__ += ["function", "functional", "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode"]
+__all__ += ["inplace", "no_grad", "set_detect_anomaly", "set_grad_enabled"]
 
 _missing = answer(__name__)
 

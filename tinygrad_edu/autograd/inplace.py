@@ -130,9 +130,11 @@ def regenerate_history(self: Tensor) -> None:
 
 
 def check_inplace(t: Tensor, record: bool) -> None:
-    """Refuse an in-place write that would lose history or make a wrong gradient, or that is to an inference tensor
-    outside its mode. Where the write is recorded, `t` may be no leaf that requires grad, no view of one, and no view
-    that cannot follow."""
+    """Refuse an in-place write that would lose history, make a wrong gradient, or change an inference tensor.
+
+    Such a tensor may be written in its mode. Where the write is recorded, `t` may be no leaf that requires grad, no
+    view of one, and no view that cannot follow.
+    """
     if t._counter is NOT_COUNTED and not thread.state.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
@@ -157,8 +159,10 @@ def check_inplace(t: Tensor, record: bool) -> None:
 
 
 def refuse_shared_memory(t: Tensor, others: Sequence[Any], apart: bool = False) -> None:
-    """Refuse a write to elements that share one memory location, as after `expand`, or that another operand reads. An
-    operand may be what is written itself, except where the op needs both `apart`."""
+    """Refuse a write to elements that share one memory location, as after `expand`, or that another operand reads.
+
+    An operand may be what is written itself, except where the op needs both `apart`.
+    """
     a = t._data
     if not a.flags.c_contiguous and _overlaps_itself(a):
         raise RuntimeError(
@@ -234,8 +238,11 @@ def _move_retained(t: Tensor, node: Node | None, output_nr: int) -> None:
 
 
 class CopySlices(Node):
-    """The history of a base after `node` wrote to a part of it through a view. Backward: the gradient of the part goes
-    through `node`; the gradient of the rest passes by; both together are the gradient of the base as it was."""
+    """The history of a base after `node` wrote to a part of it through a view.
+
+    Backward: the gradient of the part goes through `node`; the gradient of the rest passes by; both together are the
+    gradient of the base as it was.
+    """
 
     _visited = True
 

@@ -1,6 +1,8 @@
-"""The engine: runs the nodes of the graph backward, each once, when all its gradients have arrived. Of the nodes that
-are ready, the one made last runs, frees what it kept, and delivers its results along its edges. Nothing is
-recursive."""
+"""The engine: runs the nodes of the graph backward, each once, when all its gradients have arrived.
+
+Of the nodes that are ready, the one made last runs, frees what it kept, and delivers its results along its edges.
+Nothing is recursive.
+"""
 
 from __future__ import annotations
 

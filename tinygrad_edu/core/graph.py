@@ -87,7 +87,7 @@ def bump_version(t: Any) -> None:
 
 
 class Hooks:
-    """What is to be done around a node. It is run by `Pass.visit`."""
+    """The hooks of a node, which `Pass.visit` runs."""
 
     __slots__ = ("post", "pre", "retaining", "tensors")
 
@@ -128,7 +128,7 @@ class Node(Open):
         """Free what the node keeps: it has run, and will not run again."""
 
     def _surround(self) -> Hooks:
-        """The hooks around it, to add to."""
+        """The hooks of this node, for a layer to add to."""
         if self._hooks is None:
             self._hooks, self._visited = Hooks(), True
         return self._hooks

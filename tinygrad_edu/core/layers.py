@@ -1,6 +1,8 @@
-"""Where layers around the core come in. `Layers` are the points at which the core asks them, `Declared` what an op says
-for them alone, `State` the modes of a thread, which they extend. What a point answers in the core alone is written
-here."""
+"""Where layers around the core come in.
+
+`Layers` are the points at which the core asks them, `Declared` what an op says for them alone, `State` the modes of a
+thread, which they extend. What a point answers in the core alone is written here.
+"""
 
 from __future__ import annotations
 
@@ -68,11 +70,11 @@ class Layers:
         return target
 
     def kept(self, value: Any) -> Any:
-        """What a node keeps of a tensor of a Function, or of a setting that may hold tensors, such as a mask."""
+        """What a node keeps in place of a Function's tensor, or of a setting that may hold tensors, such as a mask."""
         return Kept(value, (value._counter or [0])[0])
 
     def unpacked(self, value: Any, create_graph: bool) -> Any:
-        """What a rule gets of that, or of a tensor that hooks of a layer have packed."""
+        """What a rule gets of what `kept` returned, or of a tensor that saved-tensor hooks have packed."""
         if isinstance(value, Kept) and (value.tensor._counter or [0])[0] != value.version:
             raise RuntimeError(self.modified(value.tensor, None, value.version))
         return value.tensor if isinstance(value, Kept) else value
@@ -82,7 +84,7 @@ class Layers:
         raise AttributeError(f"{node.name()!r} object has no attribute {name!r}")
 
     def attributes(self, node: Any) -> list[str]:
-        """The names of these."""
+        """The names of those attributes."""
         return []
 
     def modified(self, t: Any, node: Any, expected: int) -> str:
@@ -167,10 +169,9 @@ def ask(layers: Layers) -> None:
 class Elementwise(NamedTuple):
     """How the result of an elementwise op lies in memory; the op's rule maps tangents, too."""
 
-    forward: int = 1  # as the operands do, the first of them first (1) or the last (-1), or row by row (0)
-    backward: str = (
-        "grad first"  # a gradient: as what came in, then the other values of its rule; or "grad last", or ""
-    )
+    forward: int = 1  # memory order of the first operand, then of the others (1); of the last (-1); row by row (0)
+    # Memory order of a gradient: that of grad, then of the saved values; "grad last": these first; "": row by row.
+    backward: str = "grad first"
 
 
 elementwise, by_mask, row_by_row = Elementwise(), Elementwise(backward="grad last"), Elementwise(0, "")

@@ -279,9 +279,7 @@ def _add_diagnose(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("-o", "--out", type=Path, help="also write the report, as .html or .json")
     parser.add_argument(
-        "--engine",
-        choices=("torch", "tinygrad_edu"),
-        help="the engine to run on (default: the one that the program imports)",
+        "--engine", choices=("torch", "tinygrad_edu"), help="the engine to run on (default: the one imported)"
     )
     parser.add_argument(
         "--limit",
@@ -291,9 +289,7 @@ def _add_diagnose(commands: argparse._SubParsersAction) -> None:
         help="the time for all of it: a program is stopped after three quarters (default: %(default)g)",
     )
     parser.add_argument(
-        "--fail-on",
-        choices=("certain", "likely"),
-        help="exit with 1 if something certain, or anything at all, was found",
+        "--fail-on", choices=("certain", "likely"), help="exit with 1 if something certain, or anything, was found"
     )
     parser.add_argument("program", type=Path, help="a Python script, a notebook, or - for standard input")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what follows goes to the script")

@@ -13,17 +13,7 @@ from .normal import Normal
 from .one_hot_categorical import OneHotCategorical
 from .uniform import Uniform
 
-__all__ = [
-    "Bernoulli",
-    "Categorical",
-    "Distribution",
-    "Independent",
-    "Normal",
-    "OneHotCategorical",
-    "Uniform",
-    "constraints",
-    "kl_divergence",
-    "register_kl",
-]
+__all__ = ["Bernoulli", "Categorical", "Distribution", "Independent", "Normal", "OneHotCategorical", "Uniform"]
+__all__ += ["constraints", "kl_divergence", "register_kl"]
 
 __getattr__ = answer(__name__)

@@ -119,9 +119,11 @@ class Criterion:
 
 @dataclass(eq=False)
 class Exercise:
-    """One question of a lesson, with everything that is needed to grade it. `id` is also the name that the answer must
-    have in its cell, unless `name` says otherwise. `engines` are the modules that a probe's parameter `T` is set to,
-    with one run each."""
+    """One question of a lesson, with everything that is needed to grade it.
+
+    `id` is also the name that the answer must have in its cell, unless `name` says otherwise. `engines` are the modules
+    that a probe's parameter `T` is set to, with one run each.
+    """
 
     id: str
     signature: str
@@ -179,7 +181,9 @@ class Exercise:
         self, statement: str, points: int = 1, cases: Sequence[tuple] = (), **more: Any
     ) -> Callable[[Callable], Callable]:
         """Add a property by decorating its probe, `probe(answer, *case)`, for each case, and special and random ones.
-        `more` are the fields `random`, `measure` and `anything` of a `Criterion`."""
+
+        `more` are the fields `random`, `measure` and `anything` of a `Criterion`.
+        """
 
         def add(probe: Callable) -> Callable:
             self.criteria.append(Criterion(statement, points, probe, cases, **more))
@@ -212,9 +216,12 @@ def unit_of(
     changes: Sequence[str] = (),
     later: Sequence[str] = (),
 ) -> Data:
-    """What the sandbox runs to probe the answer in a cell. It contains no expected values. `others` are the notebook's
-    other code cells above the check, for functions and imports that the answer uses; `later` are those below. `changes`
-    are cells that change the answer after its definition."""
+    """What the sandbox runs to probe the answer in a cell.
+
+    It contains no expected values. `others` are the notebook's other code cells above the check, for functions and
+    imports that the answer uses; `later` are those below. `changes` are cells that change the answer after its
+    definition.
+    """
     return {
         "source": source,
         "changes": list(changes),

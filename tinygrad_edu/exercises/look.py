@@ -43,8 +43,10 @@ def drawn(id: str, case: str) -> str:
 
 
 def worked(exercise: Exercise, criterion: Criterion, failure: Failure, answer: object) -> Player | None:
-    """The input of `failure` on the stage: its backward pass or, where an exercise draws none, what `answer` does. None
-    if no tensor is computed, if the answer behaves differently when watched, or if `viz` is not installed."""
+    """The input of `failure` on the stage: its backward pass or, where an exercise draws none, what `answer` does.
+
+    None if no tensor is computed, if the answer behaves differently when watched, or if `viz` is not installed.
+    """
     with contextlib.suppress(Exception, TimeUp), time_limit(Budget(exercise.seconds)):
         T, case = importlib.import_module(failure.engine), decode(failure.case)
         names = dict(zip(criterion.parameters, case, strict=True))

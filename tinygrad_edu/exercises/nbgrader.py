@@ -27,8 +27,10 @@ from .grading.submissions import defines, place_of_answer, place_of_check
 
 
 class DropCopies(NbGraderPreprocessor):
-    """Remove nbgrader's metadata from copied cells: of several cells with one id, the last keeps it. nbgrader empties
-    the metadata of a copy, and then refuses the whole notebook because of it."""
+    """Remove nbgrader's metadata from copied cells: of several cells with one id, the last keeps it.
+
+    For nbgrader empties the metadata of a copy, and then refuses the whole notebook because of it.
+    """
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Return the notebook, changed in place."""
@@ -44,8 +46,10 @@ class DropCopies(NbGraderPreprocessor):
 
 
 class PlaceAnswers(NbGraderPreprocessor):
-    """Move the cell that counts as an answer in front of its check, if it is below it or above a stub. `tinygrad-edu
-    grade` chooses that cell by the same rule, so the two agree."""
+    """Move the cell that counts as an answer in front of its check, if it is below it or above a stub.
+
+    `tinygrad-edu grade` chooses that cell by the same rule, so the two agree.
+    """
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Return the notebook, changed in place."""
@@ -66,8 +70,10 @@ class PlaceAnswers(NbGraderPreprocessor):
 
 
 class ClearAnswers(ClearSolutions):
-    """Clear answers as nbgrader does, except the `raise` of its stub outside functions. There it would stop the
-    notebook at each answer that is a value, until the student gives one and removes the line."""
+    """Clear answers as nbgrader does, except the `raise` of its stub outside functions.
+
+    There it would stop the notebook at each answer that is a value, until the student gives one and removes the line.
+    """
 
     def _replace_solution_region(self, cell: Any, language: str) -> bool:
         replaced = bool(super()._replace_solution_region(cell, language))

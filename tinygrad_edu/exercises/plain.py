@@ -46,8 +46,10 @@ class _Room:
 
 
 def encode(value: object) -> Data:
-    """Return `value` as JSON data. For subclasses of Python's types it uses the content in the base class, whatever the
-    subclass says, so nothing can pretend to be something else.
+    """Return `value` as JSON data.
+
+    For subclasses of Python's types it uses the content in the base class, whatever the subclass says, so nothing can
+    pretend to be something else.
 
     >>> encode((1, 2.5)), encode(np.array([1.0, float("nan")]))
     ({'tuple': [1, 2.5]}, {'array': [1.0, {'float': 'nan'}], 'shape': [2], 'dtype': 'float64'})
@@ -132,8 +134,7 @@ def readable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A name made safe for a table or a heading: only letters, signs and spaces. The two joiners stay, because names in
-    Persian or Hindi need them."""
+    """A name made safe for a table or a heading: letters, signs, spaces, and the joiners of Persian and Hindi names."""
     return "".join(
         c if c in "\u200c\u200d" or category(c) not in (*_UNREADABLE, "Zl", "Zp") else "\ufffd" for c in text
     )
@@ -163,8 +164,10 @@ _NO_RESULT = {"object": "unreadable result", "text": "something that is no resul
 
 
 def checked(data: Data) -> Data:
-    """`data` if `encode` could have written it, else a description: the sender is not trusted. Depth, elements, axes,
-    numbers and text have limits, so that every reader of the result ends in milliseconds."""
+    """`data` if `encode` could have written it, else a description: the sender is not trusted.
+
+    Depth, elements, axes, numbers and text have limits, so that every reader of the result ends in milliseconds.
+    """
     return _checked(data, 0, _Room(2 * MAX_TEXTS))
 
 
@@ -270,8 +273,10 @@ def kind_of(data: Data) -> str:
 
 
 def same(a: Data, b: Data, rtol: float = 1e-5) -> bool:
-    """Whether two observations agree: same kind, same shape, numbers within `rtol` of the largest of them. NaN agrees
-    with NaN, because a misconception may produce it."""
+    """Whether two observations agree: same kind, same shape, numbers within `rtol` of the largest of them.
+
+    NaN agrees with NaN, because a misconception may produce it.
+    """
     xs, ys = items(a, b), items(b, a)
     if xs is not None and ys is not None:
         return len(xs) == len(ys) and all(same(x, y, rtol) for x, y in zip(xs, ys, strict=True))

@@ -10,9 +10,11 @@ from typing import Any
 
 
 def as_last_written(answer: object) -> object:
-    """`answer`; but if its last cell is not valid Python, a function that raises that cell's SyntaxError. A cell with a
-    SyntaxError defines nothing, so its name still refers to the function from an earlier run. A check would then be
-    about an answer that its student no longer sees."""
+    """`answer`; but if its last cell is not valid Python, a function that raises that cell's SyntaxError.
+
+    A cell with a SyntaxError defines nothing, so its name still refers to the function from an earlier run. A check
+    would then be about an answer that its student no longer sees.
+    """
     # Only functions and classes are asked for their names, bypassing a metaclass: others may answer anything, or crash.
     if type(answer) is FunctionType:  # isinstance would ask the object
         error = _error_of_last_cell(answer.__name__)

@@ -13,19 +13,8 @@ from .module import Module
 from .parameter import Parameter
 
 __all__ = ["ELU", "GELU", "GLU", "SELU", "Hardsigmoid", "Hardswish", "Hardtanh", "Identity", "LeakyReLU", "LogSigmoid"]
-__all__ += [
-    "LogSoftmax",
-    "Mish",
-    "PReLU",
-    "ReLU",
-    "ReLU6",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Softmin",
-    "Softplus",
-    "Softsign",
-]
+__all__ += ["LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "SiLU", "Sigmoid", "Softmax", "Softmin", "Softplus"]
+__all__ += ["Softsign"]
 __all__ += ["Tanh"]
 
 

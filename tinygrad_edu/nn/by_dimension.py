@@ -14,9 +14,12 @@ _WHAT = {1: "sequences", 2: "images", 3: "volumes"}
 
 
 def by_dimension(base: type[Module], name: str, doc: str, function: str = "", **members: Any) -> list[Any]:
-    """A subclass of `base` for 1, 2 and 3 dimensions, which calls `function` of nn.functional. `{n}` in a name and in
-    the text stands for the number, `{what}` for what has so many dimensions. For examples, `{ones}` are n sizes of 1,
-    `{twos}` of 2 and `{fours}` of 4, `{count}` is 2ⁿ, `{last}` is 2ⁿ - 1, and `{half}` is half of that."""
+    """A subclass of `base` for 1, 2 and 3 dimensions, which calls `function` of nn.functional.
+
+    `{n}` in a name and in the text stands for the number, `{what}` for what has so many dimensions. For examples,
+    `{ones}` are n sizes of 1, `{twos}` of 2 and `{fours}` of 4, `{count}` is 2ⁿ, `{last}` is 2ⁿ - 1, and `{half}` is
+    half of that.
+    """
     classes = []
     for n, what in _WHAT.items():
         sizes = {word: ", ".join(size * n) for word, size in (("ones", "1"), ("twos", "2"), ("fours", "4"))}

@@ -24,24 +24,8 @@ from ..ops.network import resampling as _resampling
 from ..ops.network import softmax as _softmax
 
 # Each of these modules puts its functions into the table.
-_FAMILIES = (
-    _activation,
-    _attention,
-    _convolution,
-    _cross_entropy,
-    _distance,
-    _dropout,
-    _embedding,
-    _layers,
-    _loss,
-    _normalization,
-    _padding,
-    _pooling,
-    _rectifier,
-    _recurrent,
-    _resampling,
-    _softmax,
-)
+_FAMILIES = [_activation, _attention, _convolution, _cross_entropy, _distance, _dropout, _embedding, _layers, _loss]
+_FAMILIES += [_normalization, _padding, _pooling, _rectifier, _recurrent, _resampling, _softmax]
 
 globals().update(nn_functions)
 globals().update({name: functions[name] for name in ("sigmoid", "tanh")})

@@ -12,17 +12,8 @@ from . import init
 from .module import Module
 from .parameter import Parameter
 
-__all__ = [
-    "CosineSimilarity",
-    "Dropout",
-    "Dropout1d",
-    "Dropout2d",
-    "Dropout3d",
-    "Flatten",
-    "Linear",
-    "PairwiseDistance",
-    "Unflatten",
-]
+__all__ = ["CosineSimilarity", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Flatten", "Linear"]
+__all__ += ["PairwiseDistance", "Unflatten"]
 
 
 def add_parameters(module: Module, device: Any, dtype: Any, **sizes: Any) -> None:

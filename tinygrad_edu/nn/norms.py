@@ -14,17 +14,8 @@ from . import init
 from .layers import add_parameters
 from .module import Module
 
-__all__ = [
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "GroupNorm",
-    "InstanceNorm1d",
-    "InstanceNorm2d",
-    "InstanceNorm3d",
-    "LayerNorm",
-    "RMSNorm",
-]
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d"]
+__all__ += ["InstanceNorm3d", "LayerNorm", "RMSNorm"]
 
 
 def _add_affine(module: Module, size: Any, affine: bool, bias: bool | None, device: Any, dtype: Any) -> None:

@@ -57,8 +57,7 @@ def choose(condition: Any, a: Any, b: Any) -> Any:
 
 
 def in_blocks(formula: Callable) -> Callable:
-    """Compute an elementwise formula block by block, for large arrays. Intermediate results then stay in the
-    processor's cache. The arrays are passed by position."""
+    """Compute an elementwise formula in blocks, which stay in the cache; the arrays are passed by position."""
 
     @functools.wraps(formula)
     def compute(*values, **settings):
@@ -76,8 +75,10 @@ def in_blocks(formula: Callable) -> Callable:
 
 
 def are_small(scores: Any) -> Any:
-    """True if the exponentials of the scores can be summed directly, without overflow or underflow. Otherwise the
-    largest score has to be subtracted first."""
+    """True if the exponentials of the scores can be summed directly, without overflow or underflow.
+
+    Otherwise the largest score has to be subtracted first.
+    """
     return scores.size > 0 and scores.dtype.char in "fd" and scores.min() > -60 and scores.max() < 60
 
 
@@ -116,8 +117,10 @@ def flat_places(index: Any, dim: Any, size: Any) -> Any:
 
 
 def add_slices(out: Any, dim: Any, index: Any, values: Any) -> None:
-    """Add `values` to the slices `index` of `out` along `dim`; values at repeated indices are summed. With a single
-    flat index NumPy adds many times faster than with one index per dimension."""
+    """Add `values` to the slices `index` of `out` along `dim`; values at repeated indices are summed.
+
+    With a single flat index NumPy adds many times faster than with one index per dimension.
+    """
     outer, n, inner = math.prod(out.shape[:dim]), out.shape[dim], math.prod(out.shape[dim + 1 :])
     places = index.reshape(-1)
     if (outer, inner) != (1, 1):
@@ -127,9 +130,11 @@ def add_slices(out: Any, dim: Any, index: Any, values: Any) -> None:
 
 
 def add_rows(size: Any, index: Any, values: Any) -> Any:
-    """Zeros (n, features) with the rows of `values` added at the rows given by `index`; repeated rows are summed. For
-    few rows it is a product with a matrix of ones and zeros: 128 rows of 32 take 6 us instead of 16. Infinite values do
-    not allow that: they would spread to every row, because 0·∞ is nan."""
+    """Zeros (n, features) with the rows of `values` added at the rows given by `index`; repeated rows are summed.
+
+    For few rows it is a product with a matrix of ones and zeros: 128 rows of 32 take 6 us instead of 16. Infinite
+    values do not allow that: they would spread to every row, because 0·∞ is nan.
+    """
     n, features = size
     where = index.reshape(-1)
     rows = values.reshape(-1, features)

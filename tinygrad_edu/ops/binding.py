@@ -1,5 +1,8 @@
-"""How the function of an op becomes public: `public` above it puts it into the tables of functions; `method`,
-`in_place`, `both_forms` and `operator` make of it what a class below it gives to Tensor."""
+"""How the function of an op becomes public.
+
+`public` above it puts it into the tables of functions; `method`, `in_place`, `both_forms` and `operator` make of it
+what a class below it gives to Tensor.
+"""
 
 from __future__ import annotations
 

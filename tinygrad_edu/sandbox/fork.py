@@ -12,12 +12,11 @@ from typing import Any
 
 LONGEST = 3600.0  # seconds
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_REFUSED = (
-    "subprocess.", "socket.connect", "socket.bind", "socket.send", "socket.getaddrinfo", "shutil.", "pty.",
-    "webbrowser.", "sqlite3.", "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate",
-    "os.chmod", "os.chown", "os.system", "os.fork", "os.exec", "os.posix_spawn", "os.spawn", "os.kill",
-    "_posixsubprocess",
-)  # fmt: skip
+_OUTSIDE = """
+subprocess. socket.connect socket.bind socket.send socket.getaddrinfo shutil. pty. webbrowser. sqlite3. os.remove
+os.rename os.mkdir os.rmdir os.link os.symlink os.truncate os.chmod os.chown os.system os.fork os.exec os.posix_spawn
+os.spawn os.kill _posixsubprocess"""
+_REFUSED = tuple(_OUTSIDE.split())
 
 
 class Outside(BaseException):
@@ -59,8 +58,11 @@ class Fork:
 
 
 def shut_in(keep: int) -> None:
-    """Take away what leads outside, but for the descriptor `keep`. It cannot be undone, so only a fork does this.
-    Opening a file for writing, a connection or a process raises `Outside`; on Linux the kernel refuses them as well."""
+    """Take away what leads outside, but for the descriptor `keep`.
+
+    It cannot be undone, so only a fork does this. Opening a file for writing, a connection or a process raises
+    `Outside`; on Linux the kernel refuses them as well.
+    """
     from . import landlock  # a page that runs Python does not bring this
 
     nothing = os.open(os.devnull, os.O_RDWR)

@@ -156,8 +156,10 @@ def _once(run: Run) -> None:
 
 
 def main(arguments: list[str], preload: Callable[[list[str]], None], run: Run, instruments: Sequence[str]) -> None:
-    """Load everything by `preload(engines)`, and fork a parent for each connection, or run one answer from stdin. `run`
-    makes plain data of a unit. `instruments` are the modules that it relies on, which no answer may change."""
+    """Load everything by `preload(engines)`, and fork a parent for each connection, or run one answer from stdin.
+
+    `run` makes plain data of a unit. `instruments` are the modules that it relies on, which no answer may change.
+    """
     where, *engines = arguments
     if where != "once":
         # From the keyboard it is for the grader; an answer must not send one.

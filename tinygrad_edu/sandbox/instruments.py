@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
-_ASKED = (
-    "sys._getframe", "sys._current_frames", "sys._current_exceptions", "sys.settrace", "sys.setprofile",
-    "gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys.monitoring.register_callback", "code.__new__",
-)  # fmt: skip
+_EVENTS = """
+sys._getframe sys._current_frames sys._current_exceptions sys.settrace sys.setprofile gc.get_objects gc.get_referrers
+gc.get_referents sys.monitoring.register_callback code.__new__"""
+_ASKED = tuple(_EVENTS.split())
 _READ = ("tb_frame", "gi_frame", "cr_frame", "ag_frame")
 _WRITTEN = ("__code__", "__defaults__", "__kwdefaults__")
 _GO_BETWEEN = ("walk_tb", "walk_stack", "currentframe", "_getframe")
@@ -59,8 +59,7 @@ def _of_an_answer(frame: FrameType | None) -> bool:
 
 
 def intact_check(report: Callable[[], object], modules: Sequence[str]) -> Callable[[], None]:
-    """A function that calls `report` if something in `modules`, or in an engine's classes, has been replaced since. New
-    names do no harm."""
+    """A function that calls `report` if anything in `modules` or an engine's classes was replaced, not added."""
     kept: list[tuple[Mapping[str, Any], dict[str, Any]]] = [(space, dict(space)) for space in _namespaces(modules)]
 
     def intact() -> None:

@@ -30,9 +30,11 @@ def end_with_parent() -> None:
 
 
 def enter_namespaces() -> bool:
-    """Move this process, which must have one thread, into new namespaces, and return in a child that is process 1. The
-    parent stays outside and waits. Killing it kills process 1, and with that every process inside. Returns False, in
-    the same process, if the platform does not allow it."""
+    """Move this process, which must have one thread, into new namespaces, and return in a child that is process 1.
+
+    The parent stays outside and waits. Killing it kills process 1, and with that every process inside. Returns False,
+    in the same process, if the platform does not allow it.
+    """
     if sys.platform != "linux":
         return False
     uid, gid = os.getuid(), os.getgid()
@@ -94,9 +96,11 @@ def address_space() -> int:
 
 
 def limit(seconds: float, memory: int, processes: bool = True) -> bool:
-    """Limit this process: seconds of processor time, bytes of address space, no writing of files. With `processes`,
-    forbid new processes, and threads too, because the former cannot be forbidden alone. Returns whether the memory is
-    now limited; macOS accepts the limit and ignores it."""
+    """Limit this process: seconds of processor time, bytes of address space, no writing of files.
+
+    With `processes`, forbid new processes, and threads too, because the former cannot be forbidden alone. Returns
+    whether the memory is now limited; macOS accepts the limit and ignores it.
+    """
     if resource is None:
         return False
     limits = {"RLIMIT_AS": memory, "RLIMIT_CPU": int(seconds) + 2, "RLIMIT_FSIZE": 0, "RLIMIT_CORE": 0}
@@ -141,9 +145,11 @@ _ALLOW, _EPERM, _ENOSYS = 0x7FFF0000, 0x50000 | 1, 0x50000 | 38
 
 
 def deny_system_calls() -> bool:
-    """From now on, in this process and its threads, the calls listed above fail with EPERM. This cannot be undone.
-    `clone` fails too, unless it makes a thread, and so do the `fcntl` commands that signal others. Newer calls, such as
-    io_uring and clone3, report that they do not exist."""
+    """From now on, in this process and its threads, the calls listed above fail with EPERM.
+
+    This cannot be undone. `clone` fails too, unless it makes a thread, and so do the `fcntl` commands that signal
+    others. Newer calls, such as io_uring and clone3, report that they do not exist.
+    """
     calls = _SYSCALLS.get(platform.machine())
     if sys.platform != "linux" or calls is None:
         return False

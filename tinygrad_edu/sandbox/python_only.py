@@ -9,11 +9,11 @@ from __future__ import annotations
 import sys
 from importlib.machinery import BuiltinImporter, FrozenImporter
 
-_REFUSED = (
-    "open", "ctypes.", "socket.", "subprocess.", "shutil.", "glob.", "tempfile.", "webbrowser.", "winreg.", "sqlite3.",
-    "os.", "_posixsubprocess", "pty.", "fcntl.", "resource.", "mmap.", "marshal.load", "code.__new__", "cpython.",
-    "sys.remote_exec", "ftplib.", "http.", "urllib.", "smtplib.", "poplib.", "imaplib.", "msvcrt.", "_winapi.",
-)  # fmt: skip
+_OUTSIDE = """
+open ctypes. socket. subprocess. shutil. glob. tempfile. webbrowser. winreg. sqlite3. os. _posixsubprocess pty. fcntl.
+resource. mmap. marshal.load code.__new__ cpython. sys.remote_exec ftplib. http. urllib. smtplib. poplib. imaplib.
+msvcrt. _winapi."""
+_REFUSED = tuple(_OUTSIDE.split())
 _HARMLESS = ("os.putenv", "os.unsetenv")
 
 

@@ -39,9 +39,11 @@ class Limit(Protocol):
 
 
 class Budget:
-    """The time left for an answer: `seconds` of processor time, so that a busy machine makes no answer worse. An answer
-    that sleeps uses no processor time; it is stopped at the wall-clock time `until`, by default after `WALL` seconds.
-    One that works may go on until `LONG` seconds have passed. A budget without limit has no such time."""
+    """The time left for an answer: `seconds` of processor time, so that a busy machine makes no answer worse.
+
+    An answer that sleeps uses no processor time; it is stopped at the wall-clock time `until`, by default after `WALL`
+    seconds. One that works may go on until `LONG` seconds have passed. A budget without limit has no such time.
+    """
 
     def __init__(self, seconds: float, until: float | None = None) -> None:
         self._clock = _clock_of_this_thread()
@@ -80,9 +82,11 @@ def _clock_of_this_thread() -> Callable[[], float]:
 
 @contextmanager
 def time_limit(budget: Limit) -> Iterator[None]:
-    """Raise TimeUp in this thread once `budget` is used up, and again until it succeeds. On the main thread of a POSIX
-    system it uses a timer signal, which also ends a `time.sleep`. Elsewhere it uses an asynchronous exception, which
-    waits for the next Python instruction."""
+    """Raise TimeUp in this thread once `budget` is used up, and again until it succeeds.
+
+    On the main thread of a POSIX system it uses a timer signal, which also ends a `time.sleep`. Elsewhere it uses an
+    asynchronous exception, which waits for the next Python instruction.
+    """
     if budget.left <= 0:
         raise TimeUp
     if budget.left == math.inf:

@@ -15,7 +15,7 @@ from viz.frames import details
 from viz.frames import scene as scenes
 from viz.frames.stage import Stage, shown_moves, translated
 from viz.picture import shapes, svg
-from viz.picture.svg import State
+from viz.picture.svg import State, States
 from viz.recording.graph import Graph, Op, Value
 
 MOST = 3  # ops of a path that are shown; those between are counted
@@ -46,7 +46,7 @@ class Path:
     graph: Graph = field(default_factory=Graph)
     hops: list[Hop] = field(default_factory=list)
     cut: str | None = None
-    state: dict[str, State] = field(default_factory=dict)  # what is marked in its picture
+    state: States = field(default_factory=dict)  # what is marked in its picture
 
     @property
     def title(self) -> str:
@@ -137,10 +137,8 @@ def _drawn(path: Path, stage: Stage, detail: shapes.Detail, rank: int) -> dict[s
     width, height = svg.canvas(layout, [])
     drawn = svg.write(drawing, layout, identity, path.state, path.title, details.describe(path.graph))
     patches, moves = [translated(patch, drawing) for patch in stage.patches], shown_moves(stage.moves, drawing)
-    return {
-        "svg": drawn, "patches": patches, "moves": moves, "id": identity, "rank": rank, "least": detail.least,
-        "width": round(width), "height": round(height),
-    }  # fmt: skip
+    sizes = {"width": round(width), "height": round(height), "rank": rank, "least": detail.least}
+    return {"svg": drawn, "patches": patches, "moves": moves, "id": identity, **sizes}
 
 
 def _steps(seen: Observation, path: Path, stage: Stage) -> Iterator[tuple[str, str, str, int | None]]:

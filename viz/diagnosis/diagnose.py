@@ -41,13 +41,13 @@ from viz.recording.source import Source, codes_in
 from viz.recording.state import as_before, found_in
 
 LIMIT = 60.0  # seconds that a diagnosis may take
-RUNNING = 0.75  # of them for the program; the rest is for judging what was seen, and for trials of changes
-JUDGING = 2.0  # seconds of processor time for judging what was seen, beside a tenth of what the program took
-A_SHARE = 0.4  # of what is left of it, for one rule: one that walks long silences no other
-TRYING = 2.5  # likewise for trials, beside as long as the program took itself
-SLOWEST = 20.0  # how many times as long a second of processor time lasts by the clock, at most: other processes run too
+RUNNING = 0.75  # the part of it for the program; the rest is for judging what was seen and for trials of changes
+JUDGING = 2.0  # seconds of processor time to judge what was seen, and a tenth of the program's own time on top
+A_SHARE = 0.4  # the part of what is left that one rule may take, so that a slow rule does not silence the others
+TRYING = 2.5  # likewise for trials, and the program's own time on top
+SLOWEST = 20.0  # at most so many seconds by the clock for one of processor time: other processes run too
 A_MOMENT = 0.001
-BY_NUMBERS = {"wrong-backward"}  # whose evidence is an experiment of its own, numerical derivatives
+BY_NUMBERS = {"wrong-backward"}  # numerical derivatives are the evidence: no trial is needed
 
 
 def diagnose(
@@ -123,7 +123,7 @@ class _Clock:
 
     @property
     def left(self) -> float:
-        """Seconds until it is spent; some, while work of ours runs that must come to its end."""
+        """The seconds that are left; never 0 while work of ours runs, which has to finish."""
         return max(self._end - time.monotonic(), A_MOMENT if held() else -math.inf)
 
     wait = property(lambda self: max(self.left, A_MOMENT), doc="Seconds until it is worth looking again.")
@@ -275,7 +275,7 @@ class Run:
             yield from found
 
     def _tried(self, seen: Observation, place: Place, findings: list[Finding]) -> None:
-        """Try each change: what was not seen to cure is not shown, and no finding that was not confirmed is certain."""
+        """Try each change. One that does not cure is not shown; a finding is certain only if a trial confirms it."""
         end = min(self._end, time.monotonic() + self._pace * (self._alone + TRYING))
         learnt = frozenset(leaf.name for leaf in seen.leaves if leaf.name and leaf.gradients)
         for finding in findings:
@@ -292,7 +292,7 @@ class Run:
             if not finding.certain and tells:
                 finding.fix += f" {tells}"
         for other in [one for one in findings if one.explains_error and one.certain][1:]:
-            other.certain = False  # an error has one cause: another change ends it too, and does less
+            other.certain = False  # an error has one cause: this change only ends it as well
 
     def _again(self, asked: Question) -> Trial:
         """Run a changed program, in a fork, and judge it."""

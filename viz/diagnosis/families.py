@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache
 
 from viz.diagnosis.observation import Observation, Ran, Seen
 
 # Other spellings of an op than its name, its in-place form and its operators: `T.multiply(a, b)` is a `mul`.
-SPELLINGS = {
-    "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "truediv": "div", "rtruediv": "rdiv",
-    "rmul": "mul", "radd": "add", "negative": "neg", "clip": "clamp", "concat": "cat", "concatenate": "cat",
-    "arccos": "acos", "arcsin": "asin", "arctanh": "atanh", "absolute": "abs", "fix": "trunc",
-    "floordiv": "floor_divide", "rpow": "pow", "bitwise_and": "and", "logical_and": "and", "bitwise_or": "or",
-    "logical_or": "or", "bitwise_not": "invert", "logical_not": "invert", "rmatmul": "matmul",
-    "nll_loss_nd": "nll_loss", "log_sigmoid": "logsigmoid", "linalg_vector_norm": "vector_norm",
-    "linalg_matrix_norm": "matrix_norm", "special_expit": "sigmoid", "special_softmax": "softmax",
-    "cross_entropy_loss": "cross_entropy", "_threshold": "threshold", "lstm_layer": "lstm", "gru_layer": "gru",
-    "rnn_layer": "rnn_tanh",
-}  # fmt: skip
+_SPELLINGS = """
+multiply mul, subtract sub, divide div, true_divide div, truediv div, rtruediv rdiv, rmul mul, radd add, negative neg,
+clip clamp, concat cat, concatenate cat, arccos acos, arcsin asin, arctanh atanh, absolute abs, fix trunc,
+floordiv floor_divide, rpow pow, bitwise_and and, logical_and and, bitwise_or or, logical_or or, bitwise_not invert,
+logical_not invert, rmatmul matmul, nll_loss_nd nll_loss, log_sigmoid logsigmoid, linalg_vector_norm vector_norm,
+linalg_matrix_norm matrix_norm, special_expit sigmoid, special_softmax softmax, cross_entropy_loss cross_entropy,
+_threshold threshold, lstm_layer lstm, gru_layer gru, rnn_layer rnn_tanh"""
+SPELLINGS: dict[str, str] = dict(re.findall(r"([\w-]+) ([^,]+)", _SPELLINGS))
 COMPARES = {"eq", "ne", "lt", "gt", "le", "ge"}
 LOGIC = {"and", "or", "xor", "invert"}
 OPERATORS = {"add", "sub", "mul", "truediv", "div", "matmul", "pow", "floordiv", "neg", "abs"} | COMPARES | LOGIC
@@ -33,19 +31,16 @@ FACTORS = PRODUCTS | {"div"}
 ADDITIVE = SUMS | DIFFERENCES
 AVERAGES = {"sum", "mean"}
 SCORES = {"matmul", "bmm", "einsum"}  # products of two that are computed, as in attention
-MULTIPLIES = FACTORS | SCORES | {
-    "mm", "mv", "dot", "linear", "conv1d", "conv2d", "conv3d", "layer_norm", "group_norm", "batch_norm",
-}  # fmt: skip
+MULTIPLIES = FACTORS | SCORES | {"mm", "mv", "dot", "linear", "conv1d", "conv2d", "conv3d"}
+MULTIPLIES |= {"layer_norm", "group_norm", "batch_norm"}
 ATTENTIONS = {"scaled_dot_product_attention", "multi_head_attention_forward"}
-LAYERS = SCORES | {
-    "linear", "addmm", "mm", "baddbmm", "bilinear", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
-    "conv_transpose2d", "conv_transpose3d", "lstm", "gru", "lstm_cell", "gru_cell", "rnn_relu", "rnn_relu_cell",
-    "rnn_tanh", "rnn_tanh_cell",
-}  # fmt: skip
-NORMS = {
-    "norm", "vector_norm", "matrix_norm", "linalg_norm", "dist", "cdist", "pairwise_distance", "cosine_similarity",
-    "normalize", "hypot",
-}  # fmt: skip
+_LAYERS = """
+linear addmm mm baddbmm bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d lstm gru
+lstm_cell gru_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell"""
+LAYERS = SCORES | set(_LAYERS.split())
+_NORMS = """
+norm vector_norm matrix_norm linalg_norm dist cdist pairwise_distance cosine_similarity normalize hypot"""
+NORMS = set(_NORMS.split())
 # shapes, types, places
 VIEWS = {"view", "reshape", "flatten"}
 TRANSPOSES = {"transpose", "permute", "swapaxes", "movedim", "swapdims", "t", "T", "mT"}  # `.T` is a permute in ours
@@ -67,10 +62,10 @@ SQUASHES = BOUNDED | {"softmax", "softmin", "logsigmoid", "hardsigmoid", "softsi
 SATURATES = (SQUASHES | {"log_softmax"}) - {"hardsigmoid"}
 ARCS = {"acos", "asin", "atanh"}
 HIDERS = {"where", "masked_fill", "__setitem__", "nan_to_num", "maximum", "clamp", "nansum", "nanmean"}
-CHOICES = {
-    "__getitem__", "gather", "index_select", "masked_select", "masked_fill", "where", "max", "min", "amax", "amin",
-    "topk", "dropout", "max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
-}  # fmt: skip
+_CHOICES = """
+__getitem__ gather index_select masked_select masked_fill where max min amax amin topk dropout max_pool1d max_pool2d
+max_pool3d adaptive_max_pool1d adaptive_max_pool2d"""
+CHOICES = set(_CHOICES.split())
 LINEAR = ADDITIVE | PRODUCTS | NEGATIONS | {"__getitem__", "cat", "stack", "where"}
 # what a rule keeps for the backward pass
 KEEPS_NOTHING = ADDITIVE | NEGATIONS | AVERAGES | RESHAPES | CHOSEN

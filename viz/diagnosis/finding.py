@@ -10,10 +10,8 @@ from viz.diagnosis.change import Change
 from viz.diagnosis.kinds import TELLS
 
 Named = TypeVar("Named")
-GROUPS = {
-    1: "no gradient", 2: "a gradient of zero", 3: "nan or infinity", 4: "vanishing or exploding", 5: "does not learn",
-    6: "memory and time", 7: "wrong but silent",
-}  # fmt: skip
+GROUPS = {1: "no gradient", 2: "a gradient of zero", 3: "nan or infinity", 4: "vanishing or exploding"}
+GROUPS |= {5: "does not learn", 6: "memory and time", 7: "wrong but silent"}
 
 
 @dataclass
@@ -22,7 +20,7 @@ class Trial:
 
     cured: bool | None  # whether the claim no longer holds; None if it could not be tried
     said: str  # what was seen, as the end of a sentence
-    proves: bool = True  # that the cause is certain; it does not where nothing uses a gradient that is there now
+    proves: bool = True  # that the cause is certain; a new gradient that nothing uses proves nothing
 
     @property
     def sentence(self) -> str:

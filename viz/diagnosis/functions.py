@@ -37,8 +37,8 @@ class _Measured(NamedTuple):
 def check_function(engine: Engine, kind: Any, args: Any, places: Places, call: int | None) -> FunctionCheck | None:
     """Run the Function again in float64 on copies of its inputs, and compare. Returns None if that is impossible.
 
-    It runs in a fork, so its side effects, such as counting its calls, do not happen. A trial is one already. Where no
-    fork is possible, only its numbers and its output are as before.
+    It runs in a fork, so its side effects, such as counting its calls, do not happen. Within a
+    trial, which is a fork already, and where no fork is possible, only random numbers and output are put back.
     """
     check = functools.partial(_check, engine, kind, args, places, call)
     if not possible(engine):
@@ -74,8 +74,8 @@ def _check(engine: Engine, kind: Any, args: Any, places: Places, call: int | Non
     ]
     made = places.where_returns(kind.__name__, "backward") if given_to else None
     line = made or places.where_returned(kind.__name__, argument, len(ratios) > 1) or call
-    text = f"for its input {argument + 1}, its backward gives {told[worst]:.6g}, and the measured slope is " \
-        f"{measured[worst]:.6g}"  # fmt: skip
+    gives, slope = f"{told[worst]:.6g}", f"{measured[worst]:.6g}"
+    text = f"for its input {argument + 1}, its backward gives {gives}, and the measured slope is {slope}"
     text += f", which it gives for its input {given_to[0] + 1}" if given_to else ""
     missing = grads[learns.index(argument)] is None
     # What the forward does not depend on may be handed on alone, as the parameters of an ODE's own function.

@@ -20,6 +20,8 @@ from viz.telling.explain import explain
 
 SCHEMA = 1
 WIDEST = 100  # characters of a line of prose
+ON_CPU = 'run the program with device="cpu", or take `.cuda()` out.'
+WHOLE_STEP = "Give the whole training step, from the forward pass to backward()."
 NO_GPU = re.compile(
     r"(?i)not compiled with CUDA|no NVIDIA driver|No CUDA GPUs|not linked with support for mps|object on a CUDA"
 )
@@ -75,10 +77,9 @@ class Report:
     def to_json(self) -> str:
         """The report as JSON text."""
         findings = [finding.as_data(self.source) for finding in self.findings]
-        data = {  # the source: the script, then each file that it imports; `file` and `file_line` locate a line
-            "schema": SCHEMA, "engine": self.engine, "source": self.source, "looked_at": self.looked_at,
-            "groups": list(GROUPS.values()), "findings": findings, "error": self.error, "stdout": self.stdout,
-        }  # fmt: skip
+        # The source is the script, then each file that it imports; `file` and `file_line` locate a line.
+        data = {"schema": SCHEMA, "engine": self.engine, "source": self.source, "looked_at": self.looked_at}
+        data |= {"groups": list(GROUPS.values()), "findings": findings, "error": self.error, "stdout": self.stdout}
         return json.dumps(finite(data), ensure_ascii=False, indent=1)
 
     def repaired(self, finding: Finding | None = None) -> str:
@@ -136,8 +137,7 @@ class Report:
         if not any(one.explains_error for one in self.findings):
             told = f"{told} {explain(self.error['type'], self.error['message'])}".rstrip()
         if NO_GPU.search(told) and self.engine == "torch":
-            told += '. This machine has no GPU that PyTorch can use: run the program with device="cpu", or take ' \
-                "`.cuda()` out."  # fmt: skip
+            told += f". This machine has no GPU that PyTorch can use: {ON_CPU}"
         return told
 
     def told(self, text: str) -> str:
@@ -154,17 +154,16 @@ class Report:
         """The number of findings, in one sentence."""
         seen = self.observation
         if not self.findings and not (seen.passes or seen.steps):
-            ran = "no backward pass and no optimizer step ran. Give the whole training step, from the forward pass " \
-                "to backward()."  # fmt: skip
+            ran = f"no backward pass and no optimizer step ran. {WHOLE_STEP}"
             if seen.left_thread:
                 ran = f"the program started a thread, which viz does not follow. {HERE}"
             ended = "the program ended with an error before any backward pass."
             return f"Nothing could be judged: {ran if self.error is None else ended}"
         if not self.findings:
             ended = " up to its error" if self.error is not None else ""
-            unknown = "whether the targets belong to the inputs, whether the loss measures what you want, or whether " \
-                "the data are scaled"  # fmt: skip
-            return f"Nothing was found{ended}. That cannot tell {unknown} as they should be."
+            unknown = "whether the targets belong to the inputs, whether the loss measures what you want"
+            scaled = "or whether the data are scaled as they should be."
+            return f"Nothing was found{ended}. That cannot tell {unknown}, {scaled}"
         if len(self.findings) == 1:
             return f"1 finding, {self.findings[0].sure}."
         sure = sum(finding.certain for finding in self.findings)

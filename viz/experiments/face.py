@@ -119,8 +119,9 @@ class SGD:
 
 
 class Face:
-    """What a program of the playground calls `T`, over an engine of one's own (docs/engines.md), whose own `T` has
-    `tensor(data, requires_grad)`, `no_grad()` and PyTorch's names for its ops.
+    """What a program of the playground calls `T`, over an engine of one's own.
+
+    Its own `T` has `tensor(data, requires_grad)`, `no_grad()` and PyTorch's names for its ops: docs/engines.md.
 
     Raises:
         TypeError: the engine lacks a part.

@@ -80,9 +80,8 @@ FEATURES = {
     "sin(x2)": "T.sin(np.pi * x2)",
 }
 PLAIN = "x1 x2"
-FIRST_OWN: tuple[Point, ...] = (
-    (-0.7, -0.4, 0), (-0.4, 0.5, 0), (0.1, -0.8, 0), (0.3, 0.7, 1), (0.8, 0.1, 1), (0.5, -0.3, 1),
-)  # fmt: skip
+FIRST_OWN: tuple[Point, ...] = ((-0.7, -0.4, 0), (-0.4, 0.5, 0), (0.1, -0.8, 0))
+FIRST_OWN += ((0.3, 0.7, 1), (0.8, 0.1, 1), (0.5, -0.3, 1))
 ACTIVATIONS = {"tanh": "nn.Tanh()", "relu": "nn.ReLU()", "sigmoid": "nn.Sigmoid()", "none": ""}
 NORMS = {"none": "", "layer": "nn.LayerNorm({})", "batch": "nn.BatchNorm1d({})"}
 INITS = {

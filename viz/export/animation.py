@@ -12,7 +12,7 @@ from viz.picture import svg
 from viz.picture import theme as themes
 from viz.picture.layout import Layout
 from viz.picture.shapes import Drawing
-from viz.picture.svg import State
+from viz.picture.svg import States
 
 _NEEDED_BY_PATCHES = re.compile(r' (?:id|data-base|data-state)="[^"]*"')
 
@@ -21,7 +21,7 @@ def animated(
     drawing: Drawing,
     layout: Layout,
     identity: str,
-    states: list[dict[str, State]],
+    states: list[States],
     notes: list[list[str]],
     title: str,
     theme: str = "auto",

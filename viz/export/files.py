@@ -24,7 +24,7 @@ from viz.frames.stage import translated
 from viz.picture import dot, shapes, svg
 from viz.picture.boxes import has_modules
 from viz.picture.layout import Layout
-from viz.picture.svg import State
+from viz.picture.svg import State, States
 from viz.recording.recording import Recording
 from viz.telling.numbers import all_sheets
 
@@ -135,7 +135,7 @@ class Frames:
         self._longest = stage.longest
         self._identity = scene.new_identity()
 
-    def state(self, step: int, patches: list[dict[str, dict[str, Any]]] | None = None) -> dict[str, State]:
+    def state(self, step: int, patches: list[dict[str, dict[str, Any]]] | None = None) -> States:
         """The look of every element at a step: with `patches`, also of those that this picture does not draw."""
         if not -self.count <= step < self.count:
             raise IndexError(f"step must be from 0 to {self.count - 1}, not {step}")

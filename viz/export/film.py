@@ -15,7 +15,7 @@ from viz.picture import svg
 from viz.picture import theme as themes
 from viz.picture.layout import Layout
 from viz.picture.shapes import Drawing
-from viz.picture.svg import Area, State
+from viz.picture.svg import Area, States
 from viz.progress import Bar
 
 COLOURS = 64
@@ -39,12 +39,7 @@ def grain(scale: float) -> int:
 
 
 def changes(
-    drawing: Drawing,
-    layout: Layout,
-    states: Sequence[dict[str, State]],
-    notes: Sequence[list[str]],
-    theme: str,
-    step: int = 1,
+    drawing: Drawing, layout: Layout, states: Sequence[States], notes: Sequence[list[str]], theme: str, step: int = 1
 ) -> list[list[Piece]]:
     """For each state what is new in the picture: all of it at first, then the areas that change.
 

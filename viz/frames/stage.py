@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from viz.picture.shapes import Drawing
-from viz.picture.svg import State
+from viz.picture.svg import State, States
 from viz.picture.theme import text_width
 
 
@@ -14,8 +14,8 @@ class Stage:
     """The state of one view as it changes; each step's changes become a patch."""
 
     def __init__(self) -> None:
-        self.state: dict[str, State] = {}
-        self.first: dict[str, State] = {}
+        self.state: States = {}
+        self.first: States = {}
         self.patches: list[dict[str, dict[str, Any]]] = []
         self.moves: list[list[dict[str, Any]]] = []
         self._moves: list[dict[str, Any]] = []

@@ -98,12 +98,8 @@ def _troubles(watch: Watch) -> Iterator[Trouble]:
     trained = [row for row, layer in enumerate(layers) if not layer.frozen]
     without = [row for row in trained if low(row, "gradient") is None and _moves(watch, row)]
     if without:
-        yield _about(
-            "no-gradient",
-            without,
-            names,
-            "no gradient at all. The loss does not depend on it, or a detach() cuts it off.",
-        )
+        words = "no gradient at all. The loss does not depend on it, or a detach() cuts it off."
+        yield _about("no-gradient", without, names, words)
     nothing = [row for row in trained if low(row, "gradient") == 0]
     if nothing:
         yield _about("zero-gradient", nothing, names, "the gradient is 0 everywhere, so nothing is learned here.")

@@ -26,9 +26,8 @@ HIGH = {"wide": 138.0, "narrow": 170.0}  # of a map: all of them, and the loss, 
 MARGIN, SIDE = 14.0, 62.0  # right of everything, and what the numbers beside the loss take
 ZERO, ASTRAY = (60, 190, 220), (210, 30, 45)
 # Dark blue to yellow, even steps of lightness, distinct to people who see no red or green (cividis, matplotlib, CC0).
-PALETTE = np.array([
-    (0, 34, 78), (35, 62, 108), (87, 93, 109), (124, 123, 120), (165, 156, 116), (211, 193, 100), (254, 232, 56)
-])  # fmt: skip
+_CIVIDIS = "0 34 78  35 62 108  87 93 109  124 123 120  165 156 116  211 193 100  254 232 56"
+PALETTE = np.array([int(part) for part in _CIVIDIS.split()]).reshape(-1, 3)
 STYLE = """<style>
 .tgw text{font:12px system-ui,sans-serif;fill:var(--tgv-muted,#57606a)}
 .tgw .head{font-weight:600;fill:var(--tgv-text,#1b1f24)}

@@ -288,7 +288,7 @@ class _Trial:
         return Judged(True, hidden <= HIDDEN, 1.0 - hidden, len(self.first), scale)
 
     def _hidden(self) -> float:
-        """The largest share of parameters in alike closed boxes that consist of others and of which none is open."""
+        """The largest share of the parameters that closed boxes of one kind hide, if no box of that kind is open."""
         seen = {self.boxes.alike(self.units[key]) for key in self.first}
         total = (
             self.boxes.numbers({leaf for child in self.units[ROOT].children for leaf in self.units[child].leaves}) or 1
@@ -382,7 +382,7 @@ class _Trial:
 
 
 def _given(units: list[Unit], links: list[tuple[int, int]], kinds: Sequence[str]) -> list[tuple[int, int]]:
-    """What is the only input of a box of one of these kinds, and of no other, and this box, by position."""
+    """The positions (input, box) where a box of these kinds has one input, and the input no other user."""
     uses = Counter(tail for tail, _ in links)
     given = [(tail, head) for tail, head in links if units[tail].kind == "input" and units[head].kind in kinds]
     taken = Counter(head for _, head in given)

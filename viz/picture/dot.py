@@ -5,13 +5,13 @@ from __future__ import annotations
 import html
 
 from viz.picture.shapes import Box, Drawing, Link
-from viz.picture.svg import State
+from viz.picture.svg import States
 from viz.picture.theme import DARK, LIGHT, SIZE, printable
 
 FONT = "Helvetica"
 
 
-def source(drawing: Drawing, state: dict[str, State], direction: str = "LR", theme: str = "light") -> str:
+def source(drawing: Drawing, state: States, direction: str = "LR", theme: str = "light") -> str:
     """DOT for one view, with every label escaped: names come from users.
 
     Args:
@@ -56,7 +56,7 @@ def _attributes(statement: str, **attributes: str) -> str:
     return f"\t{statement} [{' '.join(told)}]"
 
 
-def _line(link: Link, state: dict[str, State], colours: dict[str, str]) -> dict[str, str]:
+def _line(link: Link, state: States, colours: dict[str, str]) -> dict[str, str]:
     if link.kind == "share":
         return {"style": "dotted", "arrowhead": "none", "constraint": "false"}
     words = state[link.back].text if link.back in state and link.back else {}
@@ -69,7 +69,7 @@ def _line(link: Link, state: dict[str, State], colours: dict[str, str]) -> dict[
     return {"dir": "back", "style": "dashed" if label else "solid", "color": colour, **label}
 
 
-def _label(box: Box, state: dict[str, State], colours: dict[str, str]) -> str:
+def _label(box: Box, state: States, colours: dict[str, str]) -> str:
     texts = state[box.key].text if box.key in state else {}
     lines = []
     for row in box.rows:

@@ -201,7 +201,7 @@ def _module_of(graph: Graph, op: Op, uses: Counter[str]) -> Place | None:
 
 
 def _add_products(graph: Graph, ops: list[Op], known: list[Place | None]) -> None:
-    """Give a Linear all that it runs, `view`, `t`, `mm`, `view`, of which `t` alone uses its parameter."""
+    """Put the `view`, `mm` and `view` of a Linear into its box: only its `t` uses the parameter."""
     at = {op.key: position for position, op in enumerate(ops)}
     turned: dict[str, Place] = {}  # what a parameter is arranged to
     for position, op in enumerate(ops):

@@ -9,7 +9,7 @@ from typing import Any
 from viz.picture.arrange import Arranged
 from viz.picture.fit import Choice, Manner, Room
 from viz.picture.shapes import Drawing
-from viz.picture.svg import State
+from viz.picture.svg import States
 from viz.picture.theme import text_width
 from viz.recording.graph import Graph
 
@@ -31,7 +31,7 @@ class Drawn:
     """A finished picture, and everything that it was made from."""
 
     drawing: Drawing
-    first: dict[str, State]
+    first: States
     about: tuple[str, ...]
     direction: str
     identity: str
@@ -77,7 +77,7 @@ class Kept:
             del self._longest[next(iter(self._longest))]
         return widest
 
-    def find(self, drawing: Drawing, first: dict[str, State], about: tuple[str, ...], direction: str) -> Drawn | None:
+    def find(self, drawing: Drawing, first: States, about: tuple[str, ...], direction: str) -> Drawn | None:
         """The cached picture for this drawing, if there is one."""
         for drawn in self._drawn:
             if (

@@ -90,7 +90,7 @@ def _depths(graph: Graph, ops: list[Op]) -> list[list[Stretch]]:
 
 
 def _over(*levels: list[Stretch]) -> list[Stretch]:
-    """The stretches of the first level; of the next those that are in none of these; and so on."""
+    """All stretches of the first level, then those of each next level that lie in none before."""
     found: list[Stretch] = []
     taken: set[str] = set()
     for level in levels:

@@ -80,8 +80,8 @@ def _behind(place: int, before: list[list[int]]) -> set[int]:
 def _zones(parts: Sequence[Part], after: list[list[int]], beats: list[int]) -> list[int]:
     """Of each part the number of its step, or BEFORE, or AFTER.
 
-    A loop's body is found in the order of the runs: what stands before the first beat as it does before another one is
-    its head, what follows the last beat as it follows another one is its tail.
+    The head of a loop's body is what runs before the first beat just as before a later one; its tail is what runs after
+    the last beat just as after an earlier one.
     """
     runs = [place for place, part in enumerate(parts) if part.runs]
     names = [parts[place].name for place in runs]

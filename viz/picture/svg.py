@@ -28,6 +28,9 @@ class State:
     text: dict[str, str] = field(default_factory=dict)
 
 
+States = dict[str, State]  # of the elements of a picture, by their keys
+
+
 def escape(text: str) -> str:
     """`text` as XML character data or attribute value, without characters that a parser refuses."""
     text = printable(text)
@@ -40,7 +43,7 @@ def write(
     drawing: Drawing,
     layout: Layout,
     identity: str,
-    state: dict[str, State],
+    state: States,
     title: str,
     description: str = "",
     theme: str = "auto",
@@ -106,7 +109,7 @@ def sheet(
     )
 
 
-def elements(drawing: Drawing, layout: Layout, identity: str, state: dict[str, State]) -> list[str]:
+def elements(drawing: Drawing, layout: Layout, identity: str, state: States) -> list[str]:
     """The markup of each link and box, in the order in which they are drawn."""
     drawn = [_scope(scope, layout, identity) for scope in drawing.scopes if scope.key in layout.frames]
     drawn += [_link(link, layout, identity, state) for link in drawing.links]
@@ -114,7 +117,7 @@ def elements(drawing: Drawing, layout: Layout, identity: str, state: dict[str, S
     return [f'<g transform="translate({MARGIN:.0f} {MARGIN:.0f})">', *drawn, "</g>"]
 
 
-def areas(drawing: Drawing, layout: Layout, state: dict[str, State]) -> list[Area | None]:
+def areas(drawing: Drawing, layout: Layout, state: States) -> list[Area | None]:
     """What each link and box covers, in the order of `elements`, with its margin; None where nothing is drawn."""
     found: list[Area | None] = [layout.frames[one.key] for one in drawing.scopes if one.key in layout.frames]
     for link in drawing.links:
@@ -153,7 +156,7 @@ def note(position: int, line: str, layout: Layout) -> str:
     return f'<text class="small" x="{_n(MARGIN)}" y="{_n(y)}">{escape(line)}</text>'
 
 
-def _open(identity: str, key: str, base: str, state: dict[str, State]) -> str:
+def _open(identity: str, key: str, base: str, state: States) -> str:
     classes = state[key].classes if key in state else ""
     joined = f"{base} {classes}".strip()
     stands = f' data-state="{classes}"' if classes else ""
@@ -168,7 +171,7 @@ def _n(number: float) -> str:
     return f"{number:.1f}".removesuffix(".0")
 
 
-def _box(box: Box, spot: Spot, identity: str, state: dict[str, State]) -> str:
+def _box(box: Box, spot: Spot, identity: str, state: States) -> str:
     left, top = spot.x - box.width / 2, spot.y - box.height / 2
     parts = [_open(identity, box.key, f"node {box.kind}", state), f"<title>{escape(box.title)}</title>"]
     for position, (key, label) in reversed(list(enumerate(box.tabs))):  # each overlaps the one below it
@@ -219,7 +222,7 @@ def _label(identity: str, key: str, x: float, y: float, label: str, left: float,
     )
 
 
-def _link(link: Link, layout: Layout, identity: str, state: dict[str, State]) -> str:
+def _link(link: Link, layout: Layout, identity: str, state: States) -> str:
     curve = layout.curves.get(link.key)
     if not curve:
         return ""
@@ -237,13 +240,7 @@ def _link(link: Link, layout: Layout, identity: str, state: dict[str, State]) ->
 
 
 def _gradient(
-    key: str,
-    base: str,
-    curve: list[tuple[float, float]],
-    label: Spot | None,
-    link: Link,
-    identity: str,
-    state: dict[str, State],
+    key: str, base: str, curve: list[tuple[float, float]], label: Spot | None, link: Link, identity: str, state: States
 ) -> str:
     backwards = curve[::-1]
     parts = [f"{_open(identity, key, base, state)}<path d={path(shorten(backwards))}/>{head(backwards)}"]

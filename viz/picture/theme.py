@@ -8,91 +8,53 @@ import unicodedata
 
 FONT = "'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 PLAIN_FONT = "'DejaVu Sans'"  # our own font, for pictures that are drawn here
-SIZE = {
-    "name": 14.0,
-    "value": 13.0,
-    "small": 11.0,
-    "tiny": 10.0,
-    "symbol": 19.0,
-    "word": 14.0,
-    "title": 11.0,
-    "sign": 12.0,
-}
+SIZE = {"name": 14.0, "value": 13.0, "small": 11.0, "tiny": 10.0}
+SIZE |= {"symbol": 19.0, "word": 14.0, "title": 11.0, "sign": 12.0}
 
-LIGHT = {
-    "paper": "#ffffff",
-    "ink": "#1c2430",
-    "soft": "#5b6675",
-    "line": "#8a94a3",
-    "box": "#ffffff",
-    "leaf": "#0072B2",
-    "leaf-fill": "#eaf4fb",
-    "input": "#7b8593",
-    "input-fill": "#f5f6f8",
-    "pill": "#eef0f4",
-    "pill-line": "#6b7686",
-    "grad": "#D55E00",
-    "grad-ink": "#a84300",  # darker, for letters
-    "saved": "#E69F00",
-    "saved-fill": "#fff1d0",
-    "saved-ink": "#6b4700",
-    "run": "#ffe3cf",
-    "ready": "#f2b48a",
-    "error": "#b3261e",
-    "error-fill": "#fdecea",
-    "heat-high": "#0072B2",
-    "heat-low": "#D55E00",
-    # Sizes of gradients, from small to large; no gradient is the colour of a pill.
-    "shade-0": "#fff0c9",
-    "shade-1": "#fdd58f",
-    "shade-2": "#f9b456",
-    "shade-3": "#ee8f2f",
-    "shade-4": "#d96a17",
-    "shade-5": "#b1480d",
-    "shade-6": "#7d2c08",
-    "shade-ink": "#ffffff",
-}
-DARK = {
-    "paper": "#14181f",
-    "ink": "#e8ecf2",
-    "soft": "#a5b0bf",
-    "line": "#748094",
-    "box": "#1d232d",
-    "leaf": "#5db7ea",
-    "leaf-fill": "#12303f",
-    "input": "#8f9aaa",
-    "input-fill": "#20262f",
-    "pill": "#2b3340",
-    "pill-line": "#8f9bad",
-    "grad": "#ff9a57",
-    "grad-ink": "#ff9a57",
-    "saved": "#E69F00",
-    "saved-fill": "#4a3508",
-    "saved-ink": "#ffd98a",
-    "run": "#5a2f12",
-    "ready": "#8a4b1f",
-    "error": "#ff8a80",
-    "error-fill": "#43201d",
-    "heat-high": "#5db7ea",
-    "heat-low": "#ff9a57",
-    "shade-0": "#3a3426",
-    "shade-1": "#574222",
-    "shade-2": "#7a5019",
-    "shade-3": "#a05f12",
-    "shade-4": "#c6740f",
-    "shade-5": "#e8952f",
-    "shade-6": "#ffbe6b",
-    "shade-ink": "#14181f",
-}
+# Each colour in the light theme and in the dark one. `-ink` is for letters. `shade-0` to `shade-6` are sizes of
+# gradients, from small to large; no gradient is the colour of a pill.
+_COLOURS = """
+paper #ffffff #14181f
+ink #1c2430 #e8ecf2
+soft #5b6675 #a5b0bf
+line #8a94a3 #748094
+box #ffffff #1d232d
+leaf #0072B2 #5db7ea
+leaf-fill #eaf4fb #12303f
+input #7b8593 #8f9aaa
+input-fill #f5f6f8 #20262f
+pill #eef0f4 #2b3340
+pill-line #6b7686 #8f9bad
+grad #D55E00 #ff9a57
+grad-ink #a84300 #ff9a57
+saved #E69F00 #E69F00
+saved-fill #fff1d0 #4a3508
+saved-ink #6b4700 #ffd98a
+run #ffe3cf #5a2f12
+ready #f2b48a #8a4b1f
+error #b3261e #ff8a80
+error-fill #fdecea #43201d
+heat-high #0072B2 #5db7ea
+heat-low #D55E00 #ff9a57
+shade-0 #fff0c9 #3a3426
+shade-1 #fdd58f #574222
+shade-2 #f9b456 #7a5019
+shade-3 #ee8f2f #a05f12
+shade-4 #d96a17 #c6740f
+shade-5 #b1480d #e8952f
+shade-6 #7d2c08 #ffbe6b
+shade-ink #ffffff #14181f
+"""
+_ROWS = [row.split() for row in _COLOURS.split("\n") if row]
+LIGHT, DARK = {name: light for name, light, _ in _ROWS}, {name: dark for name, _, dark in _ROWS}
 
 # Advance widths of DejaVu Sans, the widest of the fonts in FONT, from space to tilde, in thousandths of the font size.
-_WIDTHS = (
-    318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636, 636, 636,
-    636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656, 557, 863,
-    748, 787, 603, 787, 695, 635, 611, 732, 684, 989, 685, 611, 685, 390, 337, 390, 838, 500, 500, 613, 635, 550, 635,
-    615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636,
-    337, 636, 838,
-)  # fmt: skip
+_WIDTHS_OF_DEJAVU = """
+318 401 460 838 636 950 780 275 390 390 500 838 318 361 318 337 636 636 636 636 636 636 636 636 636 636 337 337 838 838
+838 531 1000 684 686 698 770 632 575 775 752 295 295 656 557 863 748 787 603 787 695 635 611 732 684 989 685 611 685 390
+337 390 838 500 500 613 635 550 635 615 352 635 634 278 278 579 278 974 634 612 635 635 411 521 392 634 592 818 592 592
+525 636 337 636 838"""
+_WIDTHS = [int(width) for width in _WIDTHS_OF_DEJAVU.split()]
 BOLD = 1.11  # how much wider bold text is
 
 

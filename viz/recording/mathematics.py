@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_SIGNS = {
-    "cdot": "·", "circ": "∘", "ell": "ℓ", "ge": "≥", "infty": "∞", "int": "∫", "langle": "⟨", "ldots": "…", "le": "≤",
-    "nabla": "∇", "ne": "≠", "odot": "⊙", "otimes": "⊗", "partial": "∂", "pm": "±", "prod": "∏", "rangle": "⟩",
-    "rightarrow": "→", "sim": "∼", "sqrt": "√", "sum": "∑", "times": "×", "to": "→", "top": "ᵀ", "varepsilon": "ε",
-    "in": "∈", "approx": "≈", "propto": "∝", "mid": "|", "cdots": "⋯", "varphi": "φ", "phi": "ϕ", "epsilon": "ϵ",
-}  # fmt: skip
+_NAMED = """
+cdot ·, circ ∘, ell ℓ, ge ≥, infty ∞, int ∫, langle ⟨, ldots …, le ≤, nabla ∇, ne ≠, odot ⊙, otimes ⊗, partial ∂, pm ±,
+prod ∏, rangle ⟩, rightarrow →, sim ∼, sqrt √, sum ∑, times ×, to →, top ᵀ, varepsilon ε, in ∈, approx ≈, propto ∝,
+mid |, cdots ⋯, varphi φ, phi ϕ, epsilon ϵ"""
+_SIGNS: dict[str, str] = dict(re.findall(r"([\w-]+) ([^,]+)", _NAMED))
 _ACCENTS = {"hat": "\u0302", "tilde": "\u0303", "bar": "\u0304", "dot": "\u0307", "vec": "\u20d7"}
 _ALPHABETS = {"mathcal": "SCRIPT", "mathbb": "DOUBLE-STRUCK", "mathbf": "MATHEMATICAL BOLD"}
 _GROUP = r"\{([^{}]*)\}"

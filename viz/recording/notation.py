@@ -9,79 +9,18 @@ from typing import Any
 
 from viz.recording.graph import Array, Graph, Op
 
-SYMBOLS = {
-    "mul": "×",
-    "add": "+",
-    "sub": "−",
-    "rsub": "−",
-    "div": "÷",
-    "truediv": "÷",
-    "floordiv": "//",
-    "floor_divide": "//",
-    "mod": "%",
-    "remainder": "%",
-    "gt": ">",
-    "lt": "<",
-    "ge": "≥",
-    "le": "≤",
-    "eq": "=",
-    "ne": "≠",
-    "neg": "−(·)",
-    "pow": "(·)ⁿ",
-    "exp": "exp",
-    "log": "ln",
-    "sqrt": "√",
-    "abs": "|·|",
-    "sum": "Σ",
-    "mean": "mean",
-    "prod": "Π",
-    "mm": "@",
-    "bmm": "@",
-    "mv": "@",
-    "dot": "·",
-    "matmul": "@",
-    "addmm": "A@B + c",
-    "t": "(·)ᵀ",
-    "transpose": "(·)ᵀ",
-    "square": "(·)²",
-    "clone": "clone",
-    "detach": "detach",
-    "data": ".data",
-    "sigmoid": "σ",
-    "log_softmax": "ln softmax",
-    "nll_loss": "NLL",
-    "nll_loss2d": "NLL",
-    "leaky_relu": "leaky relu",
-    "prelu_kernel": "prelu",
-    "linalg_vector_norm": "norm",
-    "native_batch_norm": "batch norm",
-    "native_layer_norm": "layer norm",
-    "native_group_norm": "group norm",
-    "convolution": "conv",
-    "max_pool2d_with_indices": "max pool",
-    "scaled_dot_product_flash_attention_for_cpu": "attention",
-    "squeeze": "squeeze",
-    "unsqueeze": "unsqueeze",
-    "unsafe_view": "view",
-    "unsafe_split": "split",
-    "unsafe_chunk": "chunk",
-    "split_with_sizes": "split",
-    "lstm_layer": "LSTM",
-    "lstm_step": "LSTM step",
-    "mkldnn_rnn_layer": "LSTM",
-    "reshape_alias": "view",
-    "to_copy": "to",
-    "expand": "expand",
-    "reciprocal": "1/(·)",
-    "where": "where",
-    "copy_slices": "[…] =",
-    "setitem": "[…] =",
-    "as_strided": "view",
-    "select": "[i]",
-    "slice": "[a:b]",
-    "index": "[…]",
-    "getitem": "[…]",
-}
+_SYMBOLS = """
+mul ×, add +, sub −, rsub −, div ÷, truediv ÷, floordiv //, floor_divide //, mod %, remainder %, gt >, lt <, ge ≥,
+le ≤, eq =, ne ≠, neg −(·), pow (·)ⁿ, exp exp, log ln, sqrt √, abs |·|, sum Σ, mean mean, prod Π, mm @, bmm @, mv @,
+dot ·, matmul @, addmm A@B + c, t (·)ᵀ, transpose (·)ᵀ, square (·)², clone clone, detach detach, data .data, sigmoid σ,
+log_softmax ln softmax, nll_loss NLL, nll_loss2d NLL, leaky_relu leaky relu, prelu_kernel prelu,
+linalg_vector_norm norm, native_batch_norm batch norm, native_layer_norm layer norm, native_group_norm group norm,
+convolution conv, max_pool2d_with_indices max pool, scaled_dot_product_flash_attention_for_cpu attention,
+squeeze squeeze, unsqueeze unsqueeze, unsafe_view view, unsafe_split split, unsafe_chunk chunk, split_with_sizes split,
+lstm_layer LSTM, lstm_step LSTM step, mkldnn_rnn_layer LSTM, reshape_alias view, to_copy to, expand expand,
+reciprocal 1/(·), where where, copy_slices […] =, setitem […] =, as_strided view, select [i], slice [a:b], index […],
+getitem […]"""
+SYMBOLS: dict[str, str] = dict(re.findall(r"([\w-]+) ([^,]+)", _SYMBOLS))
 IN_PLACE = re.compile(r"^[a-z0-9_]*[a-z0-9]_$")
 _SUPERSCRIPTS = str.maketrans("0123456789-.", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻·")
 # The words or signs between two operands when a step is described; a symbol that is a sign already stands there itself.
@@ -93,19 +32,10 @@ _WITH_NUMBERS = {
     *("leaky_relu", "threshold", "addcmul", "addcdiv"),
 }
 # How an op on an array is described, if its symbol has a place for the operand.
-_SAID = {
-    "neg": "the negative",
-    "abs": "the absolute value",
-    "square": "the square",
-    "pow": "a power",
-    "reciprocal": "the reciprocal",
-    "t": "the transpose",
-    "transpose": "the transpose",
-    "select": "a part",
-    "slice": "a slice",
-    "index": "chosen entries",
-    "getitem": "a part",
-}
+_DESCRIBED = """
+neg the negative, abs the absolute value, square the square, pow a power, reciprocal the reciprocal, t the transpose,
+transpose the transpose, select a part, slice a slice, index chosen entries, getitem a part"""
+_SAID: dict[str, str] = dict(re.findall(r"([\w-]+) ([^,]+)", _DESCRIBED))
 _ROUNDED = {"floor": ", rounded down,", "trunc": ", rounded toward zero,"}
 _OPERANDS = ("input", "other", "exponent", "mat2", "vec2")  # keywords that may also pass operands
 MANY = 3000  # ops; in a larger graph expressions would be unreadable

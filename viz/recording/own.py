@@ -88,7 +88,7 @@ def wanted(function: Callable[..., Any], given: Mapping[str, Any], call: str) ->
 
 
 def starter(function: Callable[..., Any], engine: Engine, given: dict[str, Any], call: str) -> Callable[[], str]:
-    """What calls a program, and runs a generator or coroutine that it returns; returns what did not run, and why.
+    """A function that calls a program, runs a generator or coroutine it returns, and tells what did not run.
 
     Raises:
         TypeError: as `wanted`.

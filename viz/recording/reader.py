@@ -80,8 +80,10 @@ def nested_tensors(thing: Any, engine: Engine, path: str = "") -> Iterator[tuple
 
 
 def about_module(engine: Engine, module: Any) -> dict[str, Any]:
-    """The class of an `nn.Module`, its number of parameters and, if it has any, its settings and the paths of its
-    buffers; `library` where it is a layer of the engine, `loops` where it runs its parameters again and again."""
+    """The class of an `nn.Module`, its number of parameters, its settings and the paths of its buffers, if any.
+
+    `library` says that it is a layer of the engine, `loops` that it runs its parameters again and again.
+    """
     sizes = (math.prod(parameter.shape) for parameter in engine.parameters(module) if engine.is_ready(parameter))
     about: dict[str, Any] = {"class": engine.kind(module), "parameters": sum(sizes)}
     if type(module).__module__.startswith(LIBRARIES):
@@ -232,7 +234,7 @@ class Reader:
         return ""
 
     def passed_on(self, tensor: Any) -> str:
-        """The key of a new value: a module returned `tensor` as it was given, and now it stands for what came out."""
+        """The key of a new value: a module returned `tensor` unchanged, which from now on stands for its output."""
         key = self.value(tensor)
         old = self.graph.values[key]
         new = Value(f"v{len(self.graph.values)}", old.kind if old.kind == "value" else "result", shape=old.shape)

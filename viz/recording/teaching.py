@@ -376,7 +376,7 @@ class TeachingRecorder:
         return key
 
     def _what_parents_got(self, parents: list[Any]) -> list[Any]:
-        """By how much the gradient of each parent has grown; of one that stands twice, all at its first place."""
+        """The growth of each parent's gradient; a parent that stands twice has all of it at its first place."""
         sent: list[Any] = []
         seen: set[int] = set()
         for parent in parents:
@@ -394,7 +394,7 @@ class TeachingRecorder:
             self.events.append(Event("freed", line, op.key, pass_nr=self._passes))
 
     def _leaf_has(self, number: int, line: int | None, told: bool) -> None:
-        """A leaf has its gradient: tell it if it is another than before the pass, or if the engine says so (`told`)."""
+        """A leaf's gradient is complete: record it if the pass changed it, or if the engine reports it (`told`)."""
         tensor, key = self._held[number]
         node, before, now = self.graph.values[key].accumulate, self._before.get(number), self._numbers(tensor)
         same = before is not None and now is not None and np.array_equal(before, now, equal_nan=True)

@@ -21,14 +21,8 @@ from viz.recording.source import Loops, Source, variables_of
 from viz.recording.unseen import Reading, Unseen, is_ours, note, warnings_in_place
 
 SIGNS = {"mul", "add", "sub", "rsub", "div", "pow", "remainder", "mm", "bmm", "mv", "dot"}  # accept tensors of any kind
-ALIASES = {
-    "square": "pow",
-    "true_divide": "div",
-    "truediv": "div",
-    "divide": "div",
-    "multiply": "mul",
-    "subtract": "sub",
-}
+ALIASES = {"square": "pow", "multiply": "mul", "subtract": "sub"}
+ALIASES |= dict.fromkeys(("true_divide", "truediv", "divide"), "div")
 NAMED = ("alpha", "beta", "rounding_mode")  # keywords that are settings, not operands
 PLAIN = {int, float, bool, str, type(None), range, type, FunctionType, ModuleType}  # these contain no tensor
 OF_OTHERS = ("from_numpy", "as_tensor", "asarray", "frombuffer")  # make tensors whose memory others use
@@ -179,7 +173,7 @@ class Watch:
                 self.reader.forget(tensor)
 
     def leave_thread(self, frame: FrameType, event: str, argument: Any) -> None:
-        """The function for `threading.settrace`: a thread starts, and is left alone, as a mode is of one thread."""
+        """The function for `threading.settrace`: a new thread is not watched, since a mode holds for one thread."""
         sys.settrace(None)
         self.left_thread = True
 
@@ -293,9 +287,9 @@ class Watch:
         return next(known[1] for known in paths if known is not None)
 
     def _turns(self, frame: FrameType | None) -> dict[str, int]:
-        """The number of its call of each module whose `forward` runs, by path.
+        """Which call it is of each module whose `forward` runs, by path.
 
-        It is another one from another place in the program, or in another step of a loop.
+        A call from another place in the program, or in another step of a loop, counts as another one.
         """
         running = {id(one): self._modules.get(id(module)) for one, module in self._forwards(frame)}
         frames: list[FrameType] = []

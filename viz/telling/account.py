@@ -88,7 +88,7 @@ def pictured(
 
 
 def end_of(printed: str) -> str:
-    """The end of what a program printed, in whole lines where it has several, below how much is hidden."""
+    """The end of what a program printed, in whole lines if it can be, under a note of how much is hidden."""
     if len(printed) <= PRINTED:
         return printed
     kept = printed[-PRINTED:]
@@ -131,7 +131,7 @@ def not_built(recording: Recording, theirs: Recording | None) -> str:
 
 
 def missing(message: str) -> str:
-    """The replacement for an engine that cannot run."""
+    """What takes the place of an engine that cannot run."""
     return f"{message} {explain('', message)}".strip()
 
 

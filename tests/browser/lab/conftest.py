@@ -1,6 +1,6 @@
 """Fixtures: one JupyterLab for all tests here, a desk for the tests of each file.
 
-A parallel run gives this folder to one process: a server, and each page of JupyterLab, takes longer to load than most tests.
+A parallel run gives this folder to one process: to load a server or a page of JupyterLab takes longer than most tests.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from support.hands import Hands
 from support.harness import Desk, Lab, start_lab
 
 
@@ -36,6 +37,15 @@ def desk(browser: Any, lab: Lab, free_pages: list[Any]) -> Iterator[Desk]:
     working.close()
     errors = [error for notebook in working.notebooks for error in notebook.faults()]
     assert errors == [], "the browser's console shows errors"
+
+
+@pytest.fixture
+def hands(notebook: Any) -> Hands:
+    """The first explorer of a file's notebook in its initial state."""
+    notebook.cell(0)
+    hands = Hands(notebook)
+    hands.start_over()
+    return hands
 
 
 @pytest.fixture(autouse=True)

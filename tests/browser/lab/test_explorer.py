@@ -36,15 +36,6 @@ def notebook(desk: Any) -> Any:
     return opened
 
 
-@pytest.fixture
-def hands(notebook: Any) -> Hands:
-    """The first explorer in its initial state."""
-    notebook.cell(0)
-    hands = Hands(notebook)
-    hands.start_over()
-    return hands
-
-
 def test_no_grad_takes_the_nodes_out_of_both_graphs_and_disturbs_no_other_explorer(hands: Hands) -> None:
     other = Hands(hands.notebook, number=1).root
     before = other.text_content()

@@ -35,14 +35,6 @@ def notebook(desk: Any) -> Any:
     return opened
 
 
-@pytest.fixture
-def hands(notebook: Any) -> Hands:
-    notebook.cell(0)
-    hands = Hands(notebook)
-    hands.start_over()
-    return hands
-
-
 def test_a_mistake_that_has_a_lesson_opens_it_below(hands: Hands) -> None:
     hands.press(3, "call it twice")
     see = hands.root.get_by_role("button", name="an example of it")

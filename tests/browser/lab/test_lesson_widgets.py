@@ -1,4 +1,4 @@
-"""What a lesson shows around its widgets, in real JupyterLab: covered answers, the first picture, words that light nodes."""
+"""What a lesson shows beside its widgets in real JupyterLab: covered answers, a first picture, lit nodes."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""The button for a link in real JupyterLab: what the explorer and `%%autograd` put into the clipboard is an address that carries the program."""
+"""The button for a link in real JupyterLab: the explorer and `%%autograd` copy an address that carries the program."""
 
 from __future__ import annotations
 

@@ -40,7 +40,8 @@ def places(root: Any) -> list[Any]:
     """The positions of everything that can be pressed."""
     return root.evaluate(
         """root => [...root.querySelectorAll("button, input, select")].filter(one => one.offsetParent)
-            .map(one => { const { left, top, width, height } = one.getBoundingClientRect(); return [left, top, width, height].map(Math.round); })"""
+            .map(one => one.getBoundingClientRect())
+            .map(at => [at.left, at.top, at.width, at.height].map(Math.round))"""
     )
 
 
@@ -83,7 +84,8 @@ def test_keys_train_put_points_and_open_a_step(root: Any) -> None:
 def test_impossible_settings_are_reported_and_the_code_is_what_was_set(root: Any) -> None:
     root.get_by_role("textbox", name="rate (lr)").fill("0")
     root.get_by_role("textbox", name="rate (lr)").press("Enter")
-    expect(root.locator(".tgv-ground-said")).to_have_text("the rate (lr) must be larger than 0 and finite, not 0. With a rate of 0 no parameter moves.")  # fmt: skip
+    refusal = "the rate (lr) must be larger than 0 and finite, not 0. With a rate of 0 no parameter moves."
+    expect(root.locator(".tgv-ground-said")).to_have_text(refusal)
     root.get_by_role("textbox", name="rate (lr)").fill("0.5")
     root.get_by_role("textbox", name="rate (lr)").press("Enter")
     expect(root.locator(".tgv-ground-said")).to_be_empty()

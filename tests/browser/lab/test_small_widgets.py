@@ -1,4 +1,4 @@
-"""Prediction, slope, builder and a diagnosis on one page of real JupyterLab: no violation of WCAG, and they outlive their kernel."""
+"""Prediction, slope, builder and a diagnosis in real JupyterLab: no violation of WCAG; they outlive their kernel."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Every stage in real JupyterLab, on a laptop's screen and a large one: whole, readable, and nothing that is pressed moves.
+"""Every stage in real JupyterLab, on a laptop's screen and a large one: whole, readable, and no control moves.
 
-The explorer shows all twenty programs on a laptop; of the other widgets and of the large screen a few stand for all. `-m long`
+The explorer shows all twenty programs on a laptop; a few stand for the other widgets and the large screen. `-m long`
 has the rest.
 """
 
@@ -30,10 +30,11 @@ SEEN = """root => {
     const shown = [...root.querySelectorAll(".tgv-network, .tgv-frame")].find(one => one.offsetParent);
     const stage = shown.getBoundingClientRect();
     const texts = [...shown.querySelectorAll("svg text")]
-        .filter(one => one.textContent.trim() && getComputedStyle(one).display !== "none" && one.getBoundingClientRect().width);
+        .filter(one => one.textContent.trim() && one.checkVisibility() && one.getBoundingClientRect().width);
     const outside = texts.filter(one => {
         const box = one.getBoundingClientRect();
-        return box.left < stage.left - 0.5 || box.right > stage.right + 0.5 || box.top < stage.top - 0.5 || box.bottom > stage.bottom + 0.5;
+        const over = [stage.left - box.left, box.right - stage.right, stage.top - box.top, box.bottom - stage.bottom];
+        return Math.max(...over) > 0.5;
     });
     const size = one => one.getScreenCTM().a * parseFloat(getComputedStyle(one).fontSize);
     const wide = [root, root.closest(".jp-OutputArea")].filter(one => one.scrollWidth > one.clientWidth + 1);
@@ -52,8 +53,11 @@ PLACES = """root => Object.fromEntries([...root.querySelectorAll("button, input,
     .filter(one => one.offsetParent && !one.closest(".tgv-tip, .tgv-path, table"))
     .map((one, index) => {
         let [x, y] = [0, 0];
-        for (let at = one; at && at !== root.offsetParent; at = at.offsetParent) { x += at.offsetLeft; y += at.offsetTop; }
-        return [`${one.tagName} ${one.getAttribute("aria-label") ?? one.textContent} ${one.closest("li, [role=group]")?.getAttribute("aria-label") ?? one.closest("li")?.textContent}`, [x, y]];
+        const end = root.offsetParent;
+        for (let at = one; at && at !== end; at = at.offsetParent) [x, y] = [x + at.offsetLeft, y + at.offsetTop];
+        const name = one.getAttribute("aria-label") ?? one.textContent;
+        const row = one.closest("li, [role=group]")?.getAttribute("aria-label") ?? one.closest("li")?.textContent;
+        return [`${one.tagName} ${name} ${row}`, [x, y]];
     }))"""
 
 
@@ -136,8 +140,11 @@ x = T.randn(4, 3, requires_grad=True)
 y = T.tensor([[0., 1., 0.], [1., 0., 0.], [0., 0., 1.], [0., 1., 0.]])
 print(y.argmax(1).dtype, T.sort(y).indices.dtype, T.arange(2**33, 2**33 + 1))
 T.nn.functional.cross_entropy(x, y.argmax(1)).backward()"""
-CUT = """root => [...root.querySelectorAll(".tgv-listing li")].filter(one => one.querySelector(".tgv-slot").getBoundingClientRect().bottom
-    > one.getBoundingClientRect().bottom + 2).map(one => one.textContent)"""
+CUT = """root => {
+    const bottom = one => one.getBoundingClientRect().bottom;
+    const rows = [...root.querySelectorAll(".tgv-listing li")];
+    return rows.filter(row => bottom(row.querySelector(".tgv-slot")) > bottom(row) + 2).map(row => row.textContent);
+}"""
 
 
 @laptop_and_long

@@ -1,4 +1,4 @@
-"""A watched training in real JupyterLab: it is renewed while its cell runs, tells numbers by keyboard alone, axe finds nothing."""
+"""A watched training in real JupyterLab: renewed while its cell runs, read by keyboard alone, no finding of axe."""
 
 from __future__ import annotations
 

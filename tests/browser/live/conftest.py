@@ -1,4 +1,4 @@
-"""The live site of some lessons, with explore.html, built once for the tests here, and served as any static host does."""
+"""The live site of some lessons, with explore.html: built once for these tests, served as any static host does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SOME = ("01", "10")  # what the tests here ask for; the long ring builds all
 
 
 def built(out: Path, only: Sequence[str]) -> Path:
-    """The folder of a live site. A laptop that cannot fetch its parts skips the tests; where CI is set, that would hide a fault."""
+    """The folder of a live site. Where its parts cannot be fetched, the tests are skipped; with CI set, they fail."""
     from tinygrad_edu.course.site import SiteError, build
 
     try:

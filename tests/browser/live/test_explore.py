@@ -59,7 +59,7 @@ WITHOUT_MARKS = """svg => {
 
 
 def seen(page: Any) -> list[str]:
-    """What a reader sees: the listing, the picture, the sentence of its step. Ids count the explorers that were opened before."""
+    """What a reader sees: the listing, the picture, the sentence of its step; no ids, which count the explorers."""
     whole = stage(page)
     picture = whole.locator(".tgv-frame svg").first
     prefix = picture.get_attribute("id")
@@ -204,11 +204,13 @@ attempt("a service worker", lambda: js.navigator.serviceWorker.getRegistrations(
 attempt("another origin", lambda: read("http://example.invalid/?secret"))
 channel = made("BroadcastChannel", "tinygrad-edu")
 channel.postMessage("stolen")
-evil = "<svg onload='parent.stolen=1'><script>stolen=2</" + "script><foreignObject><iframe srcdoc='x'></iframe></foreignObject></svg><img src=x onerror='stolen=3'>"
+evil = "<svg onload='parent.stolen=1'><script>stolen=2</" + "script>"
+evil += "<foreignObject><iframe srcdoc='x'></iframe></foreignObject></svg><img src=x onerror='stolen=3'>"
 for kind in ("shown", "picture", "status", "ready", "starting", "refused"):
     post(type=kind, text=evil, kind="svg", svg=evil)
 post(type="state", shown={"program": evil, "view": evil}, listing=evil)
-post(type="open", model="evil", code="explored._linked.<locals>.Linked 1", state={}, module="globalThis.stolen = 4", style="")
+linked = "explored._linked.<locals>.Linked 1"
+post(type="open", model="evil", code=linked, state={}, module="globalThis.stolen = 4", style="")
 post(type="open", model="bad", code="viz.widgets.own.Own", state={}, module="globalThis.stolen = 5", style="")
 post(type="report", headline=evil, found=[{"kind": evil, "code": evil, "message": evil, "line": 1}])
 w = T.tensor(2.0, requires_grad=True)
@@ -269,7 +271,8 @@ IN_THE_FRAME = """async () => {
     await attempt("localStorage", () => localStorage.getItem("tinygrad-edu:progress"));
     await attempt("sessionStorage", () => sessionStorage.length);
     await attempt("cookie", () => document.cookie);
-    await attempt("indexedDB", () => new Promise((yes, no) => { const asked = indexedDB.open("x"); asked.onsuccess = yes; asked.onerror = no; }));
+    const opened = (yes, no) => Object.assign(indexedDB.open("x"), { onsuccess: yes, onerror: no });
+    await attempt("indexedDB", () => new Promise(opened));
     await attempt("caches", () => caches.keys());
     await attempt("parent", () => parent.document.title);
     await attempt("parent's address", () => parent.location.href);
@@ -281,7 +284,8 @@ IN_THE_FRAME = """async () => {
     const script = document.createElement("script");
     script.textContent = "globalThis.ran = 1";
     document.body.append(script);
-    document.body.append(Object.assign(document.createElement("div"), { innerHTML: "<img src=x onerror='ran = 2'><svg><script>ran = 3</" + "script></svg>" }));
+    const innerHTML = "<img src=x onerror='ran = 2'><svg><script>ran = 3</" + "script></svg>";
+    document.body.append(Object.assign(document.createElement("div"), { innerHTML }));
     got.inline = typeof ran === "undefined" ? "refused" : "ran";
     return got;
 }"""

@@ -66,7 +66,7 @@ def reader(browser: Any, address: str) -> Iterator[Reader]:
 
 @pytest.fixture
 def page(reader: Reader, address: str) -> Iterator[Any]:
-    """A page on which nothing was written; that it asks for nothing outside, and its console is clean, is checked at the end."""
+    """A page on which nothing was written. At the end its console must be clean, and it asked for nothing outside."""
     page = reader.page
     page.goto(address + "_static/live.css")  # of the same place, and with no Python
     page.evaluate("localStorage.clear()")
@@ -126,7 +126,7 @@ FILL = """([page, answers]) => {
 
 
 def in_our_words() -> dict[str, str]:
-    """What a cell prints of an error, where it ran on PyTorch for the page and runs on our engine in it: ours also says what to do."""
+    """What a cell prints of an error, by its id: the page has PyTorch's text, our engine also says what to do."""
     with pytest.raises(RuntimeError) as error:
         tinygrad_edu.ones(1).sum().backward()
     return {"tag_cell-learn-05": str(error.value)}
@@ -219,7 +219,7 @@ def test_the_first_press_of_a_switch_is_answered_and_nothing_moves_under_it(page
     assert later <= {"ahead.pack"}, "what a first picture needs is loaded at the start"
 
 
-# Presses each switch that stands beside a line, waits for the answer, and presses it again; what the badge said, by switch.
+# Presses each switch beside a line, waits for the answer, and presses it again. Returns what the badge said, by switch.
 EVERY_SWITCH = """async () => {
     const found = {};
     const pills = () => [...document.querySelectorAll(".output.widget .tgv-row .tgv-pill")];
@@ -314,7 +314,8 @@ out = model(T.ones(4, 2)).sum()
 display(viz.draw(out, module=model))
 w = T.tensor(2.0, requires_grad=True)
 display(viz.draw(w * w * 3))
-viz.diagnose("w = T.tensor(2.0, requires_grad=True)\\nh = (w * 3).detach()\\nloss = h * h\\nloss.backward()", engine="tinygrad_edu")"""
+cut = "w = T.tensor(2.0, requires_grad=True)\\nh = (w * 3).detach()\\nloss = h * h\\nloss.backward()"
+viz.diagnose(cut, engine="tinygrad_edu")"""
 
 
 def test_what_draws_itself_by_a_script_in_jupyter_is_alive_here_and_no_script_of_an_output_runs(
@@ -511,7 +512,8 @@ def test_no_file_names_a_folder_of_the_machine_that_built_it(site: Path) -> None
 def test_in_firefox_input_asks_in_the_output_and_a_loop_ends_with_stop(address: str, tab: Any) -> None:
     tab.open(address + FIRST)
     id = tab.evaluate(
-        "JSON.parse(document.getElementById('tgv-live-page').textContent).cells.find(({ id }) => document.querySelector(`.tag_cell-${id} .cell_input`)).id"
+        """JSON.parse(document.getElementById("tgv-live-page").textContent).cells
+            .find(({ id }) => document.querySelector(`.tag_cell-${id} .cell_input`)).id"""
     )
     code = json.dumps("print('Hello', input('Who? '))\nwhile True: pass")
     tab.evaluate(f"localStorage.setItem('tinygrad-edu:{LESSON}/{id}', {code})")

@@ -1,4 +1,4 @@
-"""A reader who was here once reads the course, and runs it, without a network: in real Chromium, with its service worker."""
+"""A reader who was here once reads and runs the course without a network, in real Chromium with a service worker."""
 
 from __future__ import annotations
 

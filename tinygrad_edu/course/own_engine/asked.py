@@ -1,7 +1,6 @@
 """What `viz` asks of an engine whose tensors keep their parts under the usual names, such as a student's own.
-docs/engines.md says what each of them is.
 
-An engine's module imports them, and adds its `tensor_type`.
+An engine's module imports them, and adds its `tensor_type`. docs/engines.md says what each of them is.
 """
 
 from __future__ import annotations

@@ -31,8 +31,7 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
 
 
 def learn(T: Any, steps: int = STEPS, times: list[float] | None = None) -> np.ndarray:
-    """Train a network of 24 hidden units on the first images by an engine's ops alone; what it reads in the others.
-    `times` gets the seconds that each step took."""
+    """Train 24 hidden units on the first images by an engine's ops; read the others. `times` gets seconds per step."""
     images, labels = digits()
     pixels = images.reshape(len(images), 64)
     draw = np.random.default_rng(0)

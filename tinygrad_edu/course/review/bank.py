@@ -27,8 +27,10 @@ class Wrong:
 
 @dataclass(frozen=True)
 class Template:
-    """A question for several sets of numbers. `program` runs with `T` as the engine; `told` is the question's text;
-    `right` is an expression, read afterwards."""
+    """A question for several sets of numbers.
+
+    `program` runs with `T` as the engine; `told` is the question's text; `right` is an expression, read afterwards.
+    """
 
     name: str
     lesson: int

@@ -22,15 +22,8 @@ from nbclient.exceptions import CellExecutionError as CellError
 
 CELL_LIMIT_S = 600
 # PyTorch imports `torch._dynamo` at an optimizer's first step, which takes as long as importing the rest of it.
-_IMPORTED_ONCE = [
-    "torch",
-    "torch._dynamo",
-    "tinygrad_edu",
-    "ipykernel.kernelapp",
-    "viz.magic",
-    "viz.widgets.explorer",
-    __name__,
-]
+_IMPORTED_ONCE = ["torch", "torch._dynamo", "tinygrad_edu", "ipykernel.kernelapp"]
+_IMPORTED_ONCE += ["viz.magic", "viz.widgets.explorer", __name__]
 # These look for a notebook when they are imported, which is before there is one.
 _TOLD_OF_THE_SHELL = ("ipywidgets", "viz")
 _way = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"

@@ -49,8 +49,10 @@ class Asked:
 
 
 def class_report(verdicts: Mapping[str, Sequence[Verdict]], predicted: Sequence[Mapping[str, str]] = ()) -> str:
-    """A complete page, without scripts, about all students together. `verdicts` are by student; `predicted`: a
-    student's first choices by question. Only questions of a lesson count."""
+    """A complete page, without scripts, about all students together.
+
+    `verdicts` are by student; `predicted`: a student's first choices by question. Only questions of a lesson count.
+    """
     by_exercise: dict[str, list[Verdict]] = {}
     for own in verdicts.values():
         for verdict in counted(own):

@@ -53,8 +53,10 @@ def write_all(
 
 
 def file_names(students: Sequence[str]) -> dict[str, str]:
-    """A folder name for each student that cannot lead out of the output folder, and that no two share. macOS and
-    Windows tell neither `Anna` from `anna` nor one way of writing `é` from another."""
+    """A folder name for each student that cannot lead out of the output folder, and that no two share.
+
+    Neither macOS nor Windows tells `Anna` from `anna`, or one way of writing `é` from another.
+    """
     safe = {name: re.sub(r"[^\w@.-]", "_", name).strip(".")[:50] for name in students}  # of 255 bytes, 4 a character
     same = Counter(map(_as_a_disk_reads_it, safe.values()))
     known = {name: hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:8] for name in students}

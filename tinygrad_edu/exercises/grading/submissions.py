@@ -40,8 +40,10 @@ _DAMAGED = (
 
 @dataclass(frozen=True)
 class Answer:
-    """The cell that answers an exercise, and the notebook's other code cells, whose functions it may use. `others` are
-    above the check, `later` below it; `changes` are cells that change what was defined."""
+    """The cell that answers an exercise, and the notebook's other code cells, whose functions it may use.
+
+    `others` are above the check, `later` below it; `changes` are cells that change what was defined.
+    """
 
     source: str
     others: tuple[str, ...] = ()
@@ -328,9 +330,12 @@ def _by_name_alone(
 
 
 def place_of_answer(id: str, name: str, code: list[tuple[str, str]]) -> tuple[int | None, str]:
-    """Which of the code cells, given as id and source, answers an exercise, and a note on the choice. It is the one
-    that counts when the notebook is run from top to bottom: the last above the check that defines `name`. A stub that
-    was left as it was counts only where nothing else does, and a cell below the check where nothing above it does."""
+    """Which of the code cells, given as id and source, answers an exercise, and a note on the choice.
+
+    It is the one that counts when the notebook is run from top to bottom: the last above the check that defines `name`.
+    A stub that was left as it was counts only where nothing else does, and a cell below the check where nothing above
+    it does.
+    """
     marked = [i for i, (own, _) in enumerate(code) if own == id]
     end = place_of_check(id, code)
     if not marked and end == len(code) and not _is_checked(id, code):

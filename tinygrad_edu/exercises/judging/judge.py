@@ -55,8 +55,11 @@ class Mark:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The grade of one answer. `trouble` is a sentence on what prevented it from running, if anything did. `reason`
-    says the same to the teacher, without any word from the submission."""
+    """The grade of one answer.
+
+    `trouble` is a sentence on what prevented it from running, if anything did. `reason` says the same to the teacher,
+    without any word from the submission.
+    """
 
     exercise: str
     marks: tuple[Mark, ...]
@@ -80,9 +83,11 @@ class Verdict:
 
 
 def judge(exercise: Exercise, probed: Data, seed: int = 0) -> Verdict:
-    """Grade the probe's result for `exercise`; `seed` is the seed of its random cases. `probed` may also be
-    `{"trouble": kind}` if the answer could not run at all. It comes from an untrusted process: anything malformed in it
-    counts as a wrong answer, never as an error here, and takes no time."""
+    """Grade the probe's result for `exercise`; `seed` is the seed of its random cases.
+
+    `probed` may also be `{"trouble": kind}` if the answer could not run at all. It comes from an untrusted process:
+    anything malformed in it counts as a wrong answer, never as an error here, and takes no time.
+    """
     beside = known(exercise, seed, exercise.available)  # its first call runs PyTorch: not the answer's time
     try:
         with time_limit(Budget(SECONDS)):

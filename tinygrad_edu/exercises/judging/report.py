@@ -86,8 +86,10 @@ def text_lines(verdict: Verdict, tries: int = 0) -> list[str]:
 
 
 def html_of(verdict: Verdict, tries: int = 0, below: str = "") -> str:
-    """The verdict as an HTML fragment that uses the colours of JupyterLab's theme, or of its page. `below` announces
-    what is shown below it, and a picture of the input is then not drawn."""
+    """The verdict as an HTML fragment that uses the colours of JupyterLab's theme, or of its page.
+
+    `below` announces what is shown below it, and a picture of the input is then not drawn.
+    """
     drawing = not below
     body = f'<p style="margin:4px 0">{html.escape(verdict.trouble)}</p>' if verdict.trouble else ""
     for mark, rows in _marks(verdict, tries):

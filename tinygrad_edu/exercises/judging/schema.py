@@ -18,7 +18,9 @@ Changed = dict[Where, frozenset[str]]  # the arguments that an answer changed, s
 @dataclass(frozen=True)
 class Trouble:
     """Why there is nothing to judge: a sentence for the student, which may quote their own error, and the teacher's.
-    The teacher's sentence contains no word from the submission."""
+
+    The teacher's sentence contains no word from the submission.
+    """
 
     student: str
     teacher: str

@@ -117,9 +117,11 @@ class _LastResort(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def run(unit: Data, intact: Callable[[], None] = helpers.intact) -> Data:
-    """Run one answer: execute its cell, take the definition, and probe it. Returns what the judge reads. `intact` is
-    called whenever code of the answer has run. That is the probe's data, a kind of trouble, or `{"again": "torch"}` if
-    PyTorch was imported and is not loaded."""
+    """Run one answer: execute its cell, take the definition, and probe it.
+
+    Returns what the judge reads. `intact` is called whenever code of the answer has run. That is the probe's data, a
+    kind of trouble, or `{"again": "torch"}` if PyTorch was imported and is not loaded.
+    """
     asked = _LastResort()
     sys.meta_path.append(asked)
     result = _run(unit, intact)
@@ -219,13 +221,8 @@ class _Compiler:
 
     def statement(self, statement: ast.stmt, filename: str) -> CodeType:
         """The code of one statement, without our own `__future__` imports."""
-        return compile(
-            ast.Module([statement], []),
-            filename,
-            "exec",
-            self.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
-            dont_inherit=True,
-        )
+        module, flags = ast.Module([statement], []), self.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        return compile(module, filename, "exec", flags, dont_inherit=True)
 
     def _future(self, statement: ast.stmt) -> None:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":

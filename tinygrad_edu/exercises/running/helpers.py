@@ -11,20 +11,8 @@ import numpy as np
 
 from ..projects import predictions
 
-__all__ = [
-    "changed_in_place",
-    "function_of_x",
-    "intact",
-    "math",
-    "np",
-    "opaque",
-    "predictions",
-    "registered_op",
-    "run_function",
-    "run_program",
-    "unused",
-    "weakref",
-]
+__all__ = ["changed_in_place", "function_of_x", "intact", "math", "np", "opaque", "predictions", "registered_op"]
+__all__ += ["run_function", "run_program", "unused", "weakref"]
 
 
 def function_of_x(expression: str) -> Callable:
@@ -54,7 +42,9 @@ def run_function(T: Any, function: Any, inputs: list, grad_output: Any, *constan
 
 def changed_in_place(T: Any, function: Any, inputs: list) -> list:
     """For each input, what happens if it is changed in place between the passes: "honest", or how large the error is.
-    Honest means to raise, or to return the gradients for the values that forward saw."""
+
+    Honest means to raise, or to return the gradients for the values that forward saw.
+    """
 
     def gradients(changed: int) -> list:
         tensors = [T.tensor(value, requires_grad=True) for value in inputs]

@@ -163,8 +163,10 @@ def _is_answer(filename: str) -> bool:
 
 @functools.cache
 def use_torch_once() -> None:
-    """Use what imports a part of PyTorch on first use. That can take more time than an answer has, and in a sandbox
-    there is later no file to import from."""
+    """Use what imports a part of PyTorch on first use.
+
+    That can take more time than an answer has, and in a sandbox there is later no file to import from.
+    """
     torch = importlib.import_module("torch")
     w = torch.ones(2, requires_grad=True)
     torch.autograd.grad(w * w, w, grad_outputs=torch.ones(2))

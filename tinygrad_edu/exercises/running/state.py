@@ -105,10 +105,7 @@ def watching(
 
 @contextlib.contextmanager
 def watched_class(
-    answer: type,
-    methods: Mapping[str, Sequence[str]],
-    note: Callable[[str], object],
-    intact: Callable[[], None] = intact,
+    answer: type, methods: Mapping[str, Sequence[str]], note: Callable[[str], Any], intact: Callable[[], None] = intact
 ) -> Iterator[None]:
     """While this holds, the methods of the class `answer` are watched: its own, and those of a class like it."""
     own = type.__dict__["__dict__"].__get__(answer)

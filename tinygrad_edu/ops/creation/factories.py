@@ -204,6 +204,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
 
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of shape `size` filled with 0.
+
     >>> T.zeros(2, 3)
     tensor([[0., 0., 0.],
             [0., 0., 0.]])"""

@@ -8,17 +8,8 @@ from ...array.dtypes import LEGACY, bool_, dtype, float16, float32, float64, int
 from ...array.tensor import Size, Tensor
 from .factories import tensor, zeros
 
-__all__ = [
-    "BoolTensor",
-    "ByteTensor",
-    "CharTensor",
-    "DoubleTensor",
-    "FloatTensor",
-    "HalfTensor",
-    "IntTensor",
-    "LongTensor",
-    "ShortTensor",
-]
+__all__ = ["BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor"]
+__all__ += ["LongTensor", "ShortTensor"]
 
 
 def _made(data: tuple[Any, ...], kind: dtype) -> Tensor:

@@ -65,8 +65,10 @@ def source(generator: Generator | None) -> Generator:
 
 
 def in_memory_order(draw: Callable[[tuple[int, ...]], np.ndarray], like: np.ndarray) -> np.ndarray:
-    """What `draw` gives for the shape of `like`, with the numbers in the order of its elements in memory. So does
-    PyTorch: of a transposed tensor the second number goes to the second row."""
+    """What `draw` gives for the shape of `like`, with the numbers in the order of its elements in memory.
+
+    So does PyTorch: of a transposed tensor the second number goes to the second row.
+    """
     if like.flags.c_contiguous or 0 in like.strides:
         return draw(like.shape)
     axes = sorted(range(like.ndim), key=lambda axis: -abs(like.strides[axis]))

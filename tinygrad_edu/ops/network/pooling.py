@@ -33,8 +33,7 @@ def _count(n, kernel, stride, padding, dilation, ceil_mode):
 
 
 class Windows(NamedTuple):
-    """Along one dimension: each window's first element, the step to the next, and all of them (windows, taps). -1
-    stands for none."""
+    """Along one dimension: each window's first element, the step to the next, and all (windows, taps); -1 is none."""
 
     first: np.ndarray
     step: int

@@ -108,6 +108,7 @@ def in_place_or_not(op: Any, input: Any, inplace: bool, **settings: Any) -> Any:
 @public(where=BOTH)
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(input, 0). Its gradient at 0 is 0.
+
     >>> T.nn.functional.relu(T.tensor([-1.0, 2.0]))
     tensor([0., 2.])"""
     return in_place_or_not(Relu, input, inplace)

@@ -19,8 +19,10 @@ from ..op import LinearOp, Op
 
 
 class Taps(NamedTuple):
-    """For one dimension: the old elements that make up each new one, (new, taps), -1 for none; and their weights, or
-    what their sum is divided by."""
+    """For one dimension: the old elements that make up each new one, (new, taps), -1 for none, and their weights.
+
+    In place of weights it has what their sum is divided by, where all count alike.
+    """
 
     places: np.ndarray
     weights: np.ndarray | None = None
@@ -66,8 +68,7 @@ def batch_first(array: Any) -> Any:
 
 
 def turned(array: Any, dims: Any) -> Any:
-    """`array` with the last `dims` dimensions first and all others merged behind them, if that makes longer rows; and
-    the axis at which these dimensions start."""
+    """`array` with its last `dims` dimensions first, where that makes longer rows, and the axis at which they start."""
     leading = array.ndim - dims
     if math.prod(array.shape[:leading]) <= array.shape[-1]:
         return array, leading

@@ -138,6 +138,7 @@ def _clamp(form, input, min, max):
 @public("clip")
 def clamp(input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
     """Limit the elements to [min, max]; the bounds are two numbers or two tensors.
+
     >>> x = T.tensor([-1.0, 0.5, 3.0], requires_grad=True)
     >>> y = T.clamp(x, 0, 1)
     >>> y.sum().backward()

@@ -81,6 +81,7 @@ class Xlogy(FloatOp):
 @public()
 def exp(input: Tensor) -> Tensor:
     """e to the power of input.
+
     >>> x = T.tensor([0.0, 1.0], requires_grad=True)
     >>> T.exp(x).sum().backward()
     >>> x.grad  # exp is its own derivative
@@ -97,6 +98,7 @@ def expm1(input: Tensor) -> Tensor:
 @public()
 def log(input: Tensor) -> Tensor:
     """The natural logarithm.
+
     >>> T.log(T.tensor([1.0, 10.0]))
     tensor([0.0000, 2.3026])"""
     return Log.apply(input)
@@ -123,6 +125,7 @@ def log10(input: Tensor) -> Tensor:
 @public()
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + e⁻ˣ).
+
     >>> T.sigmoid(T.tensor([0.0, 2.0]))
     tensor([0.5000, 0.8808])"""
     return Sigmoid.apply(input)

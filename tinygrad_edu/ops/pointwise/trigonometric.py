@@ -101,6 +101,7 @@ def cosh(input: Tensor) -> Tensor:
 @public()
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent.
+
     >>> T.tanh(T.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7616])"""
     return Tanh.apply(input)

@@ -7,10 +7,8 @@ from .dataloader import DataLoader, default_collate, default_convert
 from .dataset import Dataset, Subset, TensorDataset, random_split
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
 
-__all__ = [
-    "BatchSampler", "DataLoader", "Dataset", "RandomSampler", "Sampler", "SequentialSampler", "Subset",
-    "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "default_collate", "default_convert",
-    "random_split",
-]  # fmt: skip
+__all__ = ["BatchSampler", "DataLoader", "Dataset", "RandomSampler", "Sampler", "SequentialSampler", "Subset"]
+__all__ += ["SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "default_collate", "default_convert"]
+__all__ += ["random_split"]
 
 __getattr__ = answer(__name__)

@@ -18,9 +18,6 @@ from viz.diagnosis.rules import (
 )
 from viz.diagnosis.rules.rule import Rule
 
-RULES: tuple[Rule, ...] = tuple(
-    rule
-    for group in (refused, cut, freezing, zero, finite, sizes, order,
-        optimizer, comparing, softmax, modes, memory, silent, copies)
-    for rule in group.RULES
-)  # fmt: skip
+GROUPS = [refused, cut, freezing, zero, finite, sizes, order]
+GROUPS += [optimizer, comparing, softmax, modes, memory, silent, copies]
+RULES: tuple[Rule, ...] = tuple(rule for group in GROUPS for rule in group.RULES)

@@ -10,7 +10,7 @@ import numpy as np
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Observation, Ran, Seen, first_and_last
-from viz.diagnosis.rules.rule import Match, Rule
+from viz.diagnosis.rules.rule import Match, Rule, sentences
 
 
 def _shapes(seen: Observation) -> Iterator[Match]:
@@ -21,19 +21,15 @@ def _shapes(seen: Observation) -> Iterator[Match]:
             a, b = (seen.values[nr] for nr in op.inputs[:2])
             shorter = min(a, b, key=lambda one: len(one.shape)).name or "y"
             shapes = [str(one) for one in (a.shape, b.shape, _outgrown(a, b))]
-            told: dict[str, Any] = {
-                "rows": max(a.shape[0], b.shape[0]),
-                "shapes": shapes,
-                "shorter": shorter,
-                "ranks": (len(a.shape), len(b.shape)),
-            }
+            rows, ranks = max(a.shape[0], b.shape[0]), (len(a.shape), len(b.shape))
+            told: dict[str, Any] = {"rows": rows, "shapes": shapes, "shorter": shorter, "ranks": ranks}
             yield Match(op, names=[a.name, b.name], given={"certain": op.name in ops.BY_ELEMENT}, **told)
         if compared:
             return
 
 
 def _pairs(seen: Observation, op: Ran) -> bool:
-    """Whether a loss, or a difference, broadcasts what learns, or what that is compared with."""
+    """Whether a loss or a difference broadcasts a tensor that learns, or its target."""
     if len(op.inputs) < 2 or op.name not in ops.BY_ELEMENT | ops.DIFFERENCES:
         return False
     a, b = (seen.values[nr] for nr in op.inputs[:2])
@@ -60,8 +56,10 @@ def _pairwise(seen: Observation, a: Seen, b: Seen) -> bool:
     return any(seen.values[nr].leaf is None and seen.values[nr].requires_grad for nr in shared)
 
 
-RULES = [
-    Rule("broadcast-loss", _shapes, "{at}: shapes {shapes[0]} and {shapes[1]} are broadcast to {shapes[2]}: each guess "
-        "is compared with all {rows} targets, and the best guess is their mean.",
-        "Give both the same shape: `{shorter}.unsqueeze(1)`, or squeeze(1) of the other."),
-]  # fmt: skip
+WORDS = """
+broadcast-loss: {at}: shapes {shapes[0]} and {shapes[1]} are broadcast to {shapes[2]}: each guess is compared with all
+    {rows} targets, and the best guess is their mean.
+    Fix: Give both the same shape: `{shorter}.unsqueeze(1)`, or squeeze(1) of the other.
+"""
+SAID = sentences(WORDS)
+RULES = [Rule("broadcast-loss", _shapes, *SAID["broadcast-loss"])]

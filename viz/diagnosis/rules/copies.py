@@ -1,4 +1,4 @@
-"""What was to be a copy and stands on the same storage."""
+"""Copies that are none: they share the storage of the original."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Leaf, Observation, Ran
 from viz.diagnosis.rules.memory import sharing
-from viz.diagnosis.rules.rule import Match, Rule, telling
+from viz.diagnosis.rules.rule import Match, Rule, sentences, telling
 
 BLENDS = {"copy_", "lerp", "add"}  # in place: what makes one weight follow another
 PAST = (ops.TURNS - {"clone"}) | ops.FACTORS | ops.SUMS | {"detach", "data"}  # a clone may be of what it was before
@@ -63,26 +63,32 @@ def _weight(seen: Observation, nr: int) -> Leaf | None:
 
 
 def _blends(seen: Observation, nr: int, leaf: Leaf) -> bool:
-    """Whether what a weight is written with has a part that is not its own, as `a * p + b * q` has."""
+    """Whether the value written into a weight is partly another tensor's, as `a * p + b * q` is."""
     op = seen.maker(seen.values[nr])
     parts = [_weight(seen, one) for one in op.inputs] if op is not None and op.name in ops.SUMS else []
     return any(part is not leaf for part in parts)
 
 
 def _decays(op: Ran) -> bool:
-    """Whether it makes a weight smaller by a part of itself, which is a decay by hand."""
+    """Whether an op shrinks a weight by a share of itself: weight decay by hand."""
     return min(ops.constants(op), default=0.0) < 0
 
 
-OWN_STATE = telling("{at}, loads into a module its own state, {text}: nothing changes.",
-    "Load the state of the other module there.", kind="not-kept", certain=True, share=0.8)  # fmt: skip
-STATE = telling("{at}, takes the state {text}, without a copy: it holds the very tensors that the steps went on "
-        "changing. What {used} loads is there already.",
-    "Copy it when you take it: `copy.deepcopy(model.state_dict())`.", certain=True, share=0.8)  # fmt: skip
-ITSELF = telling("{wrote}, takes what {at}, made of {names}, away from {names} itself. The two share their memory and "
-        "every step changes both, so the difference is always 0.",
-    "Keep a copy of the numbers: `.detach().clone()`.", share=0.7)  # fmt: skip
-RULES = [
-    Rule("alias", _no_copy, "{wrote}, writes {names} into itself: what was to follow it is no copy, but the same "
-        "tensor. {at}, gives it a second name.", "Make a copy of its own there: `copy.deepcopy(model)`.", share=0.5),
-]  # fmt: skip
+WORDS = """
+own-state: {at}, loads into a module its own state, {text}: nothing changes.
+    Fix: Load the state of the other module there.
+state: {at}, takes the state {text}, without a copy: it holds the very tensors that the steps went on changing. What
+    {used} loads is there already.
+    Fix: Copy it when you take it: `copy.deepcopy(model.state_dict())`.
+itself: {wrote}, takes what {at}, made of {names}, away from {names} itself. The two share their memory and every step
+    changes both, so the difference is always 0.
+    Fix: Keep a copy of the numbers: `.detach().clone()`.
+alias: {wrote}, writes {names} into itself: what was to follow it is no copy, but the same tensor. {at}, gives it a
+    second name.
+    Fix: Make a copy of its own there: `copy.deepcopy(model)`.
+"""
+SAID = sentences(WORDS)
+OWN_STATE = telling(*SAID["own-state"], kind="not-kept", certain=True, share=0.8)
+STATE = telling(*SAID["state"], certain=True, share=0.8)
+ITSELF = telling(*SAID["itself"], share=0.7)
+RULES = [Rule("alias", _no_copy, *SAID["alias"], share=0.5)]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Leaf, Observation, Ran, Seen, Through, first_and_last
 from viz.diagnosis.paths import Step, exits, first_on_path, without_graph
 from viz.diagnosis.places import indexed, once
-from viz.diagnosis.rules.rule import Match, Place, Rule, telling
+from viz.diagnosis.rules.rule import Match, Place, Rule, sentences, telling
 
 NEEDS_GRAD = "does not require grad"
 OFF = "requires-grad-off"
@@ -17,38 +18,41 @@ MEANT = {"no-grad", "inference-mode", "detach"}  # as on the way to a target tha
 ARRAYS = {"numpy", "__array__"}
 
 # How a way can end: what happened, and what to do.
-CUTS = {
-    "detach": ("{at}, calls detach(): the numbers go on, but the way back to {names} ends here.",
-        "Remove .detach() where the gradient should pass."),
-    "data": ("{at}, reads .data: the numbers go on, but the way back to {names} ends here, and nothing is checked.",
-        "Compute with the tensor itself instead of .data."),
-    "item": ("{at}, turns a tensor into a Python number. A number has no history, so no gradient comes back to "
-        "{names}.", "Compute the loss from the tensor itself; call item() only to print."),
-    "numpy": ("{at}, goes to NumPy, which records nothing: no gradient comes back to {names}.",
-        "Use the engine's function of the same name. Go to NumPy only to print or plot."),
-    "new-tensor": ("{at}, makes a new tensor out of numbers. It is a leaf with no history, so no gradient comes back "
-        "to {names}.", "Join tensors with stack() or cat(), which are recorded, and not with tensor()."),
-    **dict.fromkeys(("no-grad", "inference-mode"), (
-        "{at}, switches recording off: {ran}, ran under it, and no gradient comes back to {names}.",
-        "Move the part that should learn out of the block.")),
-    "integer-op": ("{at}, returns integers or booleans (`{op}`), which have no slope: no gradient comes back to "
-        "{names}.", "Use a loss with a slope, such as cross_entropy on the scores; count hits only to report them."),
-    OFF: ("{at}, switches requires_grad off for {names}: autograd records nothing there.",
-        "Keep requires_grad on for everything that should learn: `p.requires_grad_(True)`."),
-    "rebound": ("{at}, makes a new tensor and gives it the parameter's name. The new tensor is not a leaf that "
-        "requires grad: {names} gets no further gradient.", "Write into the parameter under no_grad, or use an "
-        "optimizer: `with T.no_grad(): {name} -= lr * {name}.grad`. Reset the gradient after the update, or the next "
-        "one is added to it: `{name}.grad = None`. Change other updates like it in the same way."),
-    "unread": ("{at}, ran unrecorded, since no input requires grad. Its forward reads {names}, and what it reads "
-        "without being given it gets no gradient.",
-        "Give it as an input what should learn. A checkpoint works with `use_reentrant=False`."),
-    "not-given": ("{at}: the forward of `{op}` reads {names} without being given {them}, and its backward answers only "
-        "for what it is given.", "Give it as an input what should learn, and return a gradient for it."),
-    "wrong-backward": ("{at}: the result of this Function has no gradient, so none comes back to {names}.",
-        "Return a differentiable output, with a gradient for each input that needs one."),
-    "cut": ("{at}: `{op}` was not recorded, so no gradient comes back to {names}.",
-        "Keep every op between the parameter and the loss recorded."),
-}  # fmt: skip
+ENDS = """
+detach: {at}, calls detach(): the numbers go on, but the way back to {names} ends here.
+    Fix: Remove .detach() where the gradient should pass.
+data: {at}, reads .data: the numbers go on, but the way back to {names} ends here, and nothing is checked.
+    Fix: Compute with the tensor itself instead of .data.
+item: {at}, turns a tensor into a Python number. A number has no history, so no gradient comes back to {names}.
+    Fix: Compute the loss from the tensor itself; call item() only to print.
+numpy: {at}, goes to NumPy, which records nothing: no gradient comes back to {names}.
+    Fix: Use the engine's function of the same name. Go to NumPy only to print or plot.
+new-tensor: {at}, makes a new tensor out of numbers. It is a leaf with no history, so no gradient comes back to {names}.
+    Fix: Join tensors with stack() or cat(), which are recorded, and not with tensor().
+no-grad: {at}, switches recording off: {ran}, ran under it, and no gradient comes back to {names}.
+    Fix: Move the part that should learn out of the block.
+integer-op: {at}, returns integers or booleans (`{op}`), which have no slope: no gradient comes back to {names}.
+    Fix: Use a loss with a slope, such as cross_entropy on the scores; count hits only to report them.
+requires-grad-off: {at}, switches requires_grad off for {names}: autograd records nothing there.
+    Fix: Keep requires_grad on for everything that should learn: `p.requires_grad_(True)`.
+rebound: {at}, makes a new tensor and gives it the parameter's name. The new tensor is not a leaf that requires grad:
+    {names} gets no further gradient.
+    Fix: Write into the parameter under no_grad, or use an optimizer: `with T.no_grad(): {name} -= lr * {name}.grad`.
+    Reset the gradient after the update, or the next one is added to it: `{name}.grad = None`. Change other updates like
+    it in the same way.
+unread: {at}, ran unrecorded, since no input requires grad. Its forward reads {names}, and what it reads without being
+    given it gets no gradient.
+    Fix: Give it as an input what should learn. A checkpoint works with `use_reentrant=False`.
+not-given: {at}: the forward of `{op}` reads {names} without being given {them}, and its backward answers only for what
+    it is given.
+    Fix: Give it as an input what should learn, and return a gradient for it.
+wrong-backward: {at}: the result of this Function has no gradient, so none comes back to {names}.
+    Fix: Return a differentiable output, with a gradient for each input that needs one.
+cut: {at}: `{op}` was not recorded, so no gradient comes back to {names}.
+    Fix: Keep every op between the parameter and the loss recorded.
+"""
+CUTS = sentences(ENDS)
+CUTS["inference-mode"] = CUTS["no-grad"]
 
 
 def _gradients(seen: Observation, op: Ran) -> set[int | None]:
@@ -132,9 +136,7 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
     """Leaves that got no gradient, by the step that cuts them off."""
     failed = [each for each in seen.passes if NEEDS_GRAD in each.raised]
     if failed and (handed := without_graph(seen, failed[0].roots, failed[0])) is not None:
-        yield Match(
-            handed, failed[:1], given={"words": NO_GRAPH, "fix": CREATE_GRAPH, "explains": True, "certain": True}
-        )
+        yield Match(handed, failed[:1], given=telling(*SAID["no-graph"], explains=True, certain=True))
         return
     cuts, _ = _lacking(seen)
     for (_, line), found in cuts.items():
@@ -145,13 +147,12 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
         if failed:
             words += " backward() itself raised an error, because nothing that led to the loss requires grad."
         certain = bool(failed) or (first.kind != OFF and not any(leaf.gradients for leaf in leaves))
-        op = first.step.op
-        yield Match(
-            line, [op], names=seen.called(leaf.nr for leaf in leaves), path=first.step.way, cut=first.step.made.nr,
-            ran=op, where=op.where if op else None, op=op.name if op else "", count=len(seen.passes),
-            given=_told(first, words, certain=certain, explains=bool(failed),
-                share=len(leaves) / max(1, len(list(seen.trained())))),
-        )  # fmt: skip
+        op, names = first.step.op, seen.called(leaf.nr for leaf in leaves)
+        share = len(leaves) / max(1, len(list(seen.trained())))
+        given = _told(first, words, certain=certain, explains=bool(failed), share=share)
+        told = {"ran": op, "op": op.name if op else "", "count": len(seen.passes), "cut": first.step.made.nr}
+        where = op.where if op else None
+        yield Match(line, [op], names=names, path=first.step.way, where=where, given=given, **told)
     if failed and not cuts:
         yield from _never_asked(seen, failed[0])
 
@@ -213,11 +214,13 @@ def _never_asked(seen: Observation, failed: Through) -> Iterator[Match]:
 
 def _weighs(seen: Observation, value: Seen) -> bool:
     """Whether others are multiplied by a value or looked up in it, as in weights; data come first in a matmul."""
-    return any(
-        value.nr in op.inputs[op.name != "embedding" :] if op.name in ops.LAYERS | {"mv", "embedding"}
-        else op.name in ops.FACTORS and any(len(value.shape) < len(seen.values[nr].shape) for nr in op.inputs)
-        for op in seen.users(value.nr)
-    )  # fmt: skip
+    for op in seen.users(value.nr):
+        if op.name in ops.LAYERS | {"mv", "embedding"}:
+            if value.nr in op.inputs[op.name != "embedding" :]:
+                return True
+        elif op.name in ops.FACTORS and any(len(value.shape) < len(seen.values[nr].shape) for nr in op.inputs):
+            return True
+    return False
 
 
 def _unused(seen: Observation) -> Iterator[Match]:
@@ -233,7 +236,7 @@ def _unused(seen: Observation) -> Iterator[Match]:
         if leaves[0].used_by:
             left = _as_number(seen, leaves[0])
             line = next((line for line in reads if line in ran), made) if left is None else left
-            given = THROWN_AWAY if left is None else telling(*CUTS["item"], kind="item")
+            given = telling(*SAID["thrown-away"]) if left is None else telling(*CUTS["item"], kind="item")
             yield Match(line, names=names, given=given)
             continue
         asleep = [Place(line) for line in reads if line not in ran][:3]
@@ -246,13 +249,13 @@ def _unused(seen: Observation) -> Iterator[Match]:
 
 
 def _as_number(seen: Observation, leaf: Leaf) -> int | None:
-    """The line where what a leaf was used for last left the engine, while it was recorded."""
+    """The last line in which a recorded result of a leaf became a Python number or a NumPy array."""
     below = seen.below(leaf.values[-1:], lambda value: value.requires_grad)
     return next((one.line for one in reversed(seen.exits) if one.value in below and one.name != "__bool__"), None)
 
 
 def _whole(seen: Observation, leaf: Leaf, idle: list[Leaf]) -> int | None:
-    """The outermost module around a leaf of which nothing is used, as a whole network."""
+    """The outermost module around a leaf of which no parameter is used."""
     holder, unused = leaf.holder, {one.nr for one in idle}
     while holder is not None:
         around = [nr for nr in seen.parts[holder].parents if nr != holder and seen.parts[nr].path]
@@ -272,12 +275,8 @@ def _lost_in_part(seen: Observation) -> Iterator[Match]:
                 single = value.floating and value.leaf is None and not value.shape and value.of_grad is None
                 found = cut(seen, values, value.nr) if single else None
                 if found is not None and without_graph(seen, [value.nr], each) is None:
-                    words = "{at}, cuts a term of the loss off, which {user} adds: it is a constant there, and " \
-                        "nothing learns from it."  # fmt: skip
-                    yield Match(
-                        found.line, [op, found.step.op], user=op, path=found.step.way, cut=found.step.made.nr,
-                        given=_told(found, words, certain=False, share=0.6),
-                    )  # fmt: skip
+                    step, given = found.step, _told(found, SAID["in-part"][0], certain=False, share=0.6)
+                    yield Match(found.line, [op, step.op], user=op, path=step.way, cut=step.made.nr, given=given)
                     return
 
 
@@ -304,7 +303,7 @@ def _drawn(seen: Observation) -> Iterator[Match]:
 
 
 def _goes_on(seen: Observation, found: Cut, back: set[int], taken: int) -> bool:
-    """Whether ops alone lead from a cut to `taken`; the loss needs what was cut, but not how likely the draw was."""
+    """Whether ops alone lead from a cut to `taken`, and the loss uses no probability of what was drawn."""
     needed = any(nr in back and seen.values[nr].leaf is None for nr in found.step.way)
     on = seen.below([found.step.made.nr], lambda value: not value.requires_grad)
     asked = any(one.recorded and one.name in ops.DIFFERENCES for nr in on for one in seen.users(nr))
@@ -341,10 +340,9 @@ def _asked_in_vain(seen: Observation) -> Iterator[Match]:
             learn = {leaf.name for leaf in seen.leaves if leaf.gradients and leaf.nr in behind} - {"", value.name}
             if learn and not rebound and "can't optimize" not in error:
                 given = {"fix": LOOK}
-            yield Match(
-                at, [op, read], op=op.name, where=op.where, names=[value.name], path=[*op.inputs[:1], nr], cut=nr,
-                read=read, keeps=given.get("fix") == LOOK, given=given | {"explains": explains},
-            )  # fmt: skip
+            told: dict[str, Any] = {"op": op.name, "read": read, "keeps": given.get("fix") == LOOK, "where": op.where}
+            given["explains"], path = explains, [*op.inputs[:1], nr]
+            yield Match(at, [op, read], names=[value.name], path=path, cut=nr, given=given, **told)
 
 
 def _asked_unrequired(seen: Observation) -> Iterator[Match]:
@@ -358,29 +356,41 @@ def _asked_unrequired(seen: Observation) -> Iterator[Match]:
             return
 
 
-UNASKED = telling("Nothing that led to the loss requires grad, so nothing was recorded and backward() raised an error. "
-        "{names} {are} made without requires_grad, first in line {first}.", "Mark the tensors that should learn when "
-        "you make them: requires_grad=True.", kind=OFF, certain=True, explains=True)  # fmt: skip
-THROWN_AWAY = telling("{at}: nothing goes on from here to the loss, so {names} {get} no gradient: what was computed "
-        "with {them} is not used.", "Use the result: give it a name, and hand it on to what comes next.")  # fmt: skip
+WORDS = """
+unasked: Nothing that led to the loss requires grad, so nothing was recorded and backward() raised an error. {names}
+    {are} made without requires_grad, first in line {first}.
+    Fix: Mark the tensors that should learn when you make them: requires_grad=True.
+thrown-away: {at}: nothing goes on from here to the loss, so {names} {get} no gradient: what was computed with {them} is
+    not used.
+    Fix: Use the result: give it a name, and hand it on to what comes next.
+no-graph: {at}, computes gradients without create_graph=True, so they have no history, and what is computed from them is
+    a constant.
+    Fix: Ask for a graph of the gradient itself: `create_graph=True`.
+later: {at}, computes gradients without create_graph=True, so they have no history, and what is computed from them is a
+    constant. The loss of a later pass uses them, and no weight learns from that.
+    Fix: Ask for a graph of the gradient itself: `create_graph=True`.
+in-part: {at}, cuts a term of the loss off, which {user} adds: it is a constant there, and nothing learns from it.
+no-grad: {at}: {made}, ran without being recorded, and {user}, goes on from its numbers: nothing in front of it learns
+    from that.
+    Fix: Compute it outside of no_grad, and draw so that a slope is left, with rsample(), or from noise: `mean + std *
+    T.randn_like(std)`.
+non-leaf: {at}, computes {name} from another tensor (`{op}`), so {name} is not a leaf. backward() keeps gradients only
+    for leaves: {name}.grad, read in line {read}, is None.
+    Fix: Make {name} first and switch its gradient on afterwards, with `{name}.requires_grad_()`.
+off: {at}, makes {what} without requires_grad. The loss depends on it, but no gradient is computed for it: its .grad,
+    read in line {read}, is None.
+    Fix: If it should learn, make it with requires_grad=True, and in a module as a Parameter: `self.w =
+    T.nn.Parameter(…)`.
+"""
+SAID = sentences(WORDS)
+UNASKED = telling(*SAID["unasked"], kind=OFF, certain=True, explains=True)
 LOOK = "Call {name}.retain_grad() before backward(): then {name} keeps its gradient, too."
-NO_GRAPH = "{at}, computes gradients without create_graph=True, so they have no history, and what is computed from " \
-    "them is a constant."  # fmt: skip
-CREATE_GRAPH = "Ask for a graph of the gradient itself: `create_graph=True`."
 RULES = [
-    Rule("no-grad", _drawn, "{at}: {made}, ran without being recorded, and {user}, goes on from its numbers: nothing "
-        "in front of it learns from that.", "Compute it outside of no_grad, and draw so that a slope is left, with "
-        "rsample(), or from noise: `mean + std * T.randn_like(std)`.", share=0.5),
-    Rule("non-leaf", _asked_in_vain, "{at}, computes {name} from another tensor (`{op}`), so {name} is not a leaf. "
-        "backward() keeps gradients only for leaves: {name}.grad, read in line {read}, is None.",
-        "Make {name} first and switch its gradient on afterwards, with `{name}.requires_grad_()`.",
-        certain=True, share=1.0),
-    Rule(OFF, _asked_unrequired, "{at}, makes {what} without requires_grad. The loss depends on it, but no gradient is "
-        "computed for it: its .grad, read in line {read}, is None.", "If it should learn, make it with "
-        "requires_grad=True, and in a module as a Parameter: `self.w = T.nn.Parameter(…)`.", share=0.5),
+    Rule("no-grad", _drawn, *SAID["no-grad"], share=0.5),
+    Rule("non-leaf", _asked_in_vain, *SAID["non-leaf"], certain=True, share=1.0),
+    Rule(OFF, _asked_unrequired, *SAID["off"], share=0.5),
     Rule("cut", _without_gradient),
     Rule("unused", _unused),
-    Rule("cut", _no_second_order, NO_GRAPH + " The loss of a later pass uses them, and no weight learns from that.",
-        CREATE_GRAPH, certain=True, share=0.6),
+    Rule("cut", _no_second_order, *SAID["later"], certain=True, share=0.6),
     Rule("cut", _lost_in_part),
-]  # fmt: skip
+]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from viz.diagnosis.observation import Leaf, Observation
 from viz.diagnosis.places import indexed
-from viz.diagnosis.rules.rule import Match, Rule, telling
+from viz.diagnosis.rules.rule import Match, Rule, sentences, telling
 
 AGAIN = 2  # steps that find nothing, from which on a freeze is no turn of two trainings
 
@@ -22,7 +22,7 @@ def _frozen(seen: Observation) -> Iterator[Match]:
     for (line, _), found in indexed(((leaf.frozen_at, leaf.name.partition(".")[0]), leaf) for leaf in frozen).items():
         new = [leaf for leaf in found if not leaf.known and "." in leaf.name]
         if new and len(new) < len(found) and seen.steps:
-            yield Match(line, names=seen.called(leaf.nr for leaf in new), given=NEW)
+            yield Match(line, names=seen.called(leaf.nr for leaf in new), given=telling(*SAID["new"], share=0.5))
 
 
 def _steps_since(seen: Observation, leaf: Leaf) -> int:
@@ -32,11 +32,14 @@ def _steps_since(seen: Observation, leaf: Leaf) -> int:
     return sum(m.kind == "step" and m.who == who and m.order > last.order for m in seen.moments) - 1
 
 
-NEW = telling("{at}, switches requires_grad off for {names} too, which nothing has trained yet: it stays as it was "
-        "made, beside what was trained before.", "Leave out what is new: freeze first and replace the layer "
-        "afterwards, or freeze by a test that spares it.", share=0.5)  # fmt: skip
-RULES = [
-    Rule("requires-grad-off", _frozen, "{at}, switches requires_grad off for {names}, and {count} more steps of its "
-        "optimizer found no gradient.", "Switch it on again where this part is to learn, or freeze by a test that "
-        "leaves it out: print the names that stay trainable.", share=0.5),
-]  # fmt: skip
+WORDS = """
+new: {at}, switches requires_grad off for {names} too, which nothing has trained yet: it stays as it was made, beside
+    what was trained before.
+    Fix: Leave out what is new: freeze first and replace the layer afterwards, or freeze by a test that spares it.
+requires-grad-off: {at}, switches requires_grad off for {names}, and {count} more steps of its optimizer found no
+    gradient.
+    Fix: Switch it on again where this part is to learn, or freeze by a test that leaves it out: print the names that
+    stay trainable.
+"""
+SAID = sentences(WORDS)
+RULES = [Rule("requires-grad-off", _frozen, *SAID["requires-grad-off"], share=0.5)]

@@ -11,7 +11,7 @@ from typing import Any
 from viz.diagnosis.families import SUMS, makers
 from viz.diagnosis.observation import Observation, Ran, Seen, Through, by_line
 from viz.diagnosis.paths import without_graph
-from viz.diagnosis.rules.rule import Match, Rule, telling
+from viz.diagnosis.rules.rule import Match, Rule, sentences, telling
 from viz.diagnosis.rules.zero import layer_line
 
 SECOND = "backward through the graph a second time"
@@ -34,11 +34,11 @@ def _graphs(seen: Observation) -> Iterator[Match]:
         if state and not any(_shares(seen, each, value, op) for each in seen.passes):
             continue  # a pass that comes later needs it, as a loss of several tasks
         raised = any(SECOND in each.raised or WRITTEN in each.raised for each in seen.passes)
-        yield Match(
-            _handed_on(seen, op, later[0].stack) if state else line, [line], names=names, where=op.where,
-            path=[value.nr, *op.outputs[:1]], cut=value.nr, called=called, state=called.partition("[")[0],
-            given=STATE | {"explains": raised} if state else {},
-        )  # fmt: skip
+        at = _handed_on(seen, op, later[0].stack) if state else line
+        carries = telling(*SAID["state"], kind="state-not-detached", share=1.0, explains=raised)
+        told: dict[str, Any] = {"called": called, "state": called.partition("[")[0], "given": carries if state else {}}
+        path = [value.nr, *op.outputs[:1]]
+        yield Match(at, [line], names=names, path=path, where=op.where, cut=value.nr, **told)
     for sums in _summed(seen).values():
         if len(sums) >= STEADY:
             yield Match(sums[-1], names=[seen.values[sums[-1].outputs[-1]].name], count=len(sums), given=SUMMED)
@@ -69,7 +69,7 @@ def _summed(seen: Observation) -> dict[int | None, list[Ran]]:
 
 
 def _later(seen: Observation, one: Ran, other: Ran) -> bool:
-    """Whether a line ran again after others had, or in a loop: these are not the terms that one call of it adds up."""
+    """Whether a line ran again, in a loop or after other lines: not the terms of one sum within a call."""
     between = seen.ops[one.nr + 1 : other.nr]
     return one.line == other.line and bool(
         seen.places.loops(other.line) or any(other.line not in op.stack for op in between)
@@ -110,7 +110,7 @@ def _both(seen: Observation, one: Through, other: Through) -> set[int]:
 
 
 def _twice(seen: Observation) -> Iterator[Match]:
-    """What two passes go back through: freed by the first, or kept by retain_graph=True although no other comes."""
+    """A graph that the first of two passes freed, or that retain_graph=True keeps although no second pass comes."""
     for line, own in by_line(each for each in seen.passes if each.retain and not each.create and each.done).items():
         others = [other for other in seen.passes if other.nr not in {each.nr for each in own}]
         # Where it is create_graph that is missing.
@@ -120,11 +120,8 @@ def _twice(seen: Observation) -> Iterator[Match]:
         ):
             yield Match(line, count=f"{len(own)} pass{'es' if len(own) > 1 else ''}", given=IN_VAIN)
     failed = next((each for each in seen.passes if SECOND in each.raised), None)
-    before = [
-        each for each in seen.passes
-        if failed is not None and each.nr < failed.nr and each.done and not (each.retain or each.create)
-        and _both(seen, each, failed)
-    ]  # fmt: skip
+    freed = [each for each in seen.passes if each.done and not (each.retain or each.create)]
+    before = [each for each in freed if failed is not None and each.nr < failed.nr and _both(seen, each, failed)]
     shared = {nr for each in before for nr in _both(seen, each, failed)} if failed is not None else set()
     if failed is None or not shared:
         return
@@ -136,7 +133,7 @@ def _twice(seen: Observation) -> Iterator[Match]:
     elif (attached := _attached(seen, first, failed, shared)) is not None:
         yield _left_attached(seen, *attached, shared)
     elif first.line != failed.line or all((seen.values[nr].op or 0) < first.ops for nr in failed.roots):  # two losses
-        told |= {"what": top.name or f"what line {top.line} computes", "given": TOGETHER}
+        told |= {"what": top.name or f"what line {top.line} computes", "given": telling(*SAID["together"])}
         yield Match(first, [failed, top], names=name, **told)
     else:
         ran = {line for op in seen.ops[first.ops : failed.ops] for line in op.stack}
@@ -146,7 +143,7 @@ def _twice(seen: Observation) -> Iterator[Match]:
 
 
 def _attached(seen: Observation, first: Through, failed: Through, shared: set[int]) -> tuple[Through, Through] | None:
-    """The pass that, by what optimizers hold, should not change what made the shared part; and the other pass."""
+    """Of two passes through a shared part: the one whose optimizer does not hold what made it, then the other."""
     between = [m for m in seen.moments if first.order < m.order < failed.order and 0 <= m.who < len(seen.optimizers)]
     stepped = {nr for m in between if m.kind == "step" for nr in seen.optimizers[m.who].leaves}
     zeroed = {nr for m in between if m.kind == "zero" for nr in seen.optimizers[m.who].leaves}
@@ -162,10 +159,9 @@ def _left_attached(seen: Observation, own: Through, other: Through, shared: set[
     use = next(op for nr in sorted(shared, reverse=True) for op in seen.users(nr) if apart.intersection(op.outputs))
     value = seen.values[max(shared.intersection(use.inputs))]
     line, name = next(iter(use.stack[-len(own.stack) :]), None), value.name or "what it is given"
-    return Match(
-        line, [own, other, value], names=[value.name], path=[value.nr, *use.outputs[:1]], cut=value.nr, what=name,
-        own=own.line, own_at=own, other=other, given=ATTACHED,
-    )  # fmt: skip
+    told: dict[str, Any] = {"path": [value.nr, *use.outputs[:1]], "cut": value.nr, "given": telling(*SAID["attached"])}
+    told |= {"what": name, "own": own.line, "own_at": own, "other": other}
+    return Match(line, [own, other, value], names=[value.name], **told)
 
 
 def _written(seen: Observation) -> Iterator[Match]:
@@ -175,14 +171,12 @@ def _written(seen: Observation) -> Iterator[Match]:
         return
     needed, writes = seen.behind(failed), _writes(seen, failed)
     told: dict[str, Any] = {"back": failed.line}
-    steps = [
-        (write.order, leaf.name, write)
-        for leaf in seen.leaves if _used_before(seen, needed.intersection(leaf.values), failed)
-        for write in leaf.writes if write.kind in ("step", "update") and write.order < failed.order
-    ]  # fmt: skip
+    leaves = [leaf for leaf in seen.leaves if _used_before(seen, needed.intersection(leaf.values), failed)]
+    changes = [(write, leaf.name) for leaf in leaves for write in leaf.writes if write.order < failed.order]
+    steps = [(write, name) for write, name in changes if write.kind in ("step", "update")]
     if steps and not any(named for named, *_ in writes):
-        _, name, write = max(steps, key=lambda one: one[0])
-        told["given"] = {"fix": STEP_LATER} if write.kind == "step" else {}
+        write, name = max(steps, key=lambda one: one[0].order)
+        told["given"] = {"fix": SAID["step-later"][1]} if write.kind == "step" else {}
         yield Match(write, [failed], names=[name], what=name or "a value", how=write.name, **told)
         return
     lines: dict[int | None, Ran] = {}
@@ -192,7 +186,7 @@ def _written(seen: Observation) -> Iterator[Match]:
         written = seen.values[op.inputs[0]]
         name, made, share = written.name, seen.maker(written), 1.0 - place / 10
         shares = made is not None and made.name == "detach"
-        told["given"] = {"share": share} | (SHARED if shares else {})
+        told["given"] = {"share": share} | (telling(*SAID["shared"]) if shares else {})
         others = [made, failed] if shares else [failed]
         yield Match(
             line, others, names=[name], what=name or "a value", how=op.called, where=op.where, made=made, **told
@@ -227,37 +221,48 @@ def sharing(seen: Observation, nr: int) -> list[Seen]:
     return chain
 
 
-STATE = telling("{at}, carries {called} over from before the last backward pass, with its whole history: the graph of "
-        "each step is attached to that of the step before.",
-        "Cut the history between the steps: `{state} = {state}.detach()`, or each part of a tuple. retain_graph=True "
-        "would only make it longer.", kind="state-not-detached", share=1.0)  # fmt: skip
-SUMMED = telling("{at}, adds up {count} numbers with their history, and no backward() goes back through it: the graph "
-        "of each is kept.", "Add plain numbers, with item(), and evaluate under no_grad.", share=0.3)  # fmt: skip
+WORDS = """
+state: {at}, carries {called} over from before the last backward pass, with its whole history: the graph of each step is
+    attached to that of the step before.
+    Fix: Cut the history between the steps: `{state} = {state}.detach()`, or each part of a tuple. retain_graph=True
+    would only make it longer.
+summed: {at}, adds up {count} numbers with their history, and no backward() goes back through it: the graph of each is
+    kept.
+    Fix: Add plain numbers, with item(), and evaluate under no_grad.
+in-vain: {at}, keeps the graph and all that is saved in it; no later pass went through it ({count}).
+    Fix: Remove retain_graph.
+twice: {at}, goes back through the graph that line {first} already went through: the first pass freed what the nodes had
+    saved.
+    Fix: Compute the loss again before the second backward(). Use retain_graph=True in the first only if both passes
+    need the same numbers.
+together: {at}, and line {back}, both go back through {what}: the first freed what its nodes had saved, and the second
+    needs it.
+    Fix: Add the losses up and go back once through the sum, or use retain_graph=True in the first.
+attached: {at}, takes {what} with its history into the loss of line {own}, which is not meant to change what made
+    {what}. Of two passes through it, those of {own_at} and {other}, the first freed what the nodes had saved.
+    Fix: Pass it on without its history there: `{what}.detach()`.
+shared: {at}, writes into what {made}, made. That is no copy: it writes over what an earlier op had saved for
+    backward(), and line {back} refused to compute with the wrong numbers.
+    Fix: Write into a copy: call clone() after detach(). Or write after backward().
+step-later:
+    Fix: Step after both passes: move line {back} before this one. Or run the model again after the step, and compute
+    the second loss from that.
+graph-grows: {at}, adds to {called} with its history: the graphs of all steps are connected, and none is freed.
+    Fix: Keep the number alone, with item() or detach().
+second-backward: {at}, ran once, but two backward passes went through it: the one in line {back} found its saved tensors
+    freed.
+    Fix: Compute it again in each step, or detach() it if it should not learn.
+in-place: {at}, writes over {what} (`{how}`), which an earlier op had saved for backward(): line {back} refused to
+    compute with the wrong numbers.
+    Fix: Compute a new value instead of writing into this one. Or write after backward().
+"""
+SAID = sentences(WORDS)
+SUMMED = telling(*SAID["summed"], share=0.3)
 KEPT = {"words": "{name} holds {count} tensors of several steps, each with its graph: no step's graph is freed."}
-IN_VAIN = telling("{at}, keeps the graph and all that is saved in it; no later pass went through it ({count}).",
-    "Remove retain_graph.", kind="retain-graph", explains=False, share=0.5)  # fmt: skip
-TWICE = telling("{at}, goes back through the graph that line {first} already went through: the first pass freed what "
-        "the nodes had saved.", "Compute the loss again before the second backward(). Use retain_graph=True in the "
-        "first only if both passes need the same numbers.")  # fmt: skip
-TOGETHER = telling("{at}, and line {back}, both go back through {what}: the first freed what its nodes had saved, and "
-        "the second needs it.",
-    "Add the losses up and go back once through the sum, or use retain_graph=True in the first.")  # fmt: skip
-ATTACHED = telling("{at}, takes {what} with its history into the loss of line {own}, which is not meant to change what "
-        "made {what}. Of two passes through it, those of {own_at} and {other}, the first freed what the nodes had "
-        "saved.",
-    "Pass it on without its history there: `{what}.detach()`.")  # fmt: skip
-SHARED = telling("{at}, writes into what {made}, made. That is no copy: it writes over what an earlier op had saved "
-        "for backward(), and line {back} refused to compute with the wrong numbers.",
-    "Write into a copy: call clone() after detach(). Or write after backward().")  # fmt: skip
-STEP_LATER = "Step after both passes: move line {back} before this one. Or run the model again after the step, and " \
-    "compute the second loss from that."  # fmt: skip
+IN_VAIN = telling(*SAID["in-vain"], kind="retain-graph", explains=False, share=0.5)
+TWICE = telling(*SAID["twice"])
 RULES = [
-    Rule("graph-grows", _graphs, "{at}, adds to {called} with its history: the graphs of all steps are connected, and "
-        "none is freed.", "Keep the number alone, with item() or detach().", certain=True, share=0.7),
-    Rule("second-backward", _twice, "{at}, ran once, but two backward passes went through it: the one in line {back} "
-        "found its saved tensors freed.",
-        "Compute it again in each step, or detach() it if it should not learn.", certain=True, explains=True),
-    Rule("in-place", _written, "{at}, writes over {what} (`{how}`), which an earlier op had saved for backward(): line "
-        "{back} refused to compute with the wrong numbers.", "Compute a new value instead of writing into this one. Or "
-        "write after backward().", certain=True, explains=True),
-]  # fmt: skip
+    Rule("graph-grows", _graphs, *SAID["graph-grows"], certain=True, share=0.7),
+    Rule("second-backward", _twice, *SAID["second-backward"], certain=True, explains=True),
+    Rule("in-place", _written, *SAID["in-place"], certain=True, explains=True),
+]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from viz.diagnosis.observation import Moment, Observation
-from viz.diagnosis.rules.rule import Match, Rule
+from viz.diagnosis.rules.rule import Match, Rule, sentences
 
 CHANGED = ("Dropout", "BatchNorm", "InstanceNorm")  # modules that the mode changes
 
@@ -33,8 +33,10 @@ def _evaluating(seen: Observation) -> Iterator[Match]:
             return
 
 
-RULES = [
-    Rule("eval-mode", _evaluating,
-        "{at}, puts the model in evaluation mode, and {count} steps were taken in it: {layers} did not do what is done "
-        "in training.", "Call train() of the model before the training steps, after each evaluation.", share=0.7),
-]  # fmt: skip
+WORDS = """
+eval-mode: {at}, puts the model in evaluation mode, and {count} steps were taken in it: {layers} did not do what is done
+    in training.
+    Fix: Call train() of the model before the training steps, after each evaluation.
+"""
+SAID = sentences(WORDS)
+RULES = [Rule("eval-mode", _evaluating, *SAID["eval-mode"], share=0.7)]

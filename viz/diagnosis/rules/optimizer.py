@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Held, Leaf, Observation, Through
-from viz.diagnosis.rules.rule import Match, Rule, telling
+from viz.diagnosis.rules.rule import Match, Rule, sentences, telling
 
 AGAIN = 3  # times that show that it is always so
 
 
 def _lost(seen: Observation) -> list[Leaf]:
     """What got gradients, is held by no optimizer although others step, and never changes."""
-    last = max((m.order for m in seen.moments if m.kind == "step"), default=0)  # what comes later is only measured
+    last = max((m.order for m in seen.moments if m.kind == "step"), default=0)  # a later pass only measures
     got = (leaf for leaf in (seen.leaves if seen.steps else ()) if leaf.gradients and not leaf.held)
     left = [leaf for leaf in got if seen.passes[leaf.gradients[0][0] - 1].order < last]
     return [leaf for leaf in left if (leaf.parameter or _learns_again(seen, leaf)) and not _changed(leaf)]
@@ -59,7 +59,7 @@ def _nobody_steps(seen: Observation) -> Iterator[Match]:
         return
     lines = {seen.origin(leaf) for leaf in fresh}
     if len(fresh) > 1 and len(lines) == 1:
-        yield Match(lines.pop(), count=len(fresh), given=EACH_PASS)
+        yield Match(lines.pop(), count=len(fresh), given=telling(*SAID["each-pass"]))
     # what one pass alone reached, of which no step made use, is only looked at
     looked_at = (leaf for leaf in lost if len(leaf.gradients) == 1 and not seen.passes[leaf.gradients[0][0] - 1].used)
     spared = {leaf.nr for leaf in (*fresh, *looked_at)}
@@ -68,21 +68,31 @@ def _nobody_steps(seen: Observation) -> Iterator[Match]:
         optimizer, held = _nearest(seen, left), {nr for one in seen.optimizers for nr in one.leaves}
         how = "" if left[0].parameter else " A module registers only Parameters: `self.w = T.nn.Parameter(…)`."
         untouched = sum(all(write.kind == "init" for write in leaf.writes) for leaf in left)
-        yield Match(
-            optimizer, names=seen.called(leaf.nr for leaf in left), count=len(left[0].gradients), kind=optimizer.kind,
-            how=how, given={"share": untouched / max(1, untouched + len(held))},
-        )  # fmt: skip
+        count, names = len(left[0].gradients), seen.called(leaf.nr for leaf in left)
+        given = {"share": untouched / max(1, untouched + len(held))}
+        yield Match(optimizer, names=names, count=count, kind=optimizer.kind, how=how, given=given)
 
 
-UNREGISTERED = telling("{at}, keeps modules in a plain list or dict of {owner}, which parameters() does not look into. "
-        "{names} got gradients, but no optimizer holds them: they never change.", "Keep them in nn.ModuleList: "
-        "`self.{attribute} = T.nn.ModuleList([…])`.", kind="unregistered", certain=True, share=1.0)  # fmt: skip
-STALE = telling("{at}, creates new parameters after the optimizer was made in line {made}. The optimizer still holds "
-        "the old ones, which no op uses any more. {names} {get} gradients but never change.", "Make the optimizer "
-        "after that, or make it anew there.", kind="stale-optimizer", certain=True, share=1.0)  # fmt: skip
-EACH_PASS = telling("{at}, made a new parameter for each of {count} passes: none of them is held by an optimizer, and "
-        "what a gradient says of one is lost with it.",
-    "Make it once, in __init__, and use it in forward: `self.w = T.nn.Parameter(…)`.")  # fmt: skip
+WORDS = """
+unregistered: {at}, keeps modules in a plain list or dict of {owner}, which parameters() does not look into. {names} got
+    gradients, but no optimizer holds them: they never change.
+    Fix: Keep them in nn.ModuleList: `self.{attribute} = T.nn.ModuleList([…])`.
+stale: {at}, creates new parameters after the optimizer was made in line {made}. The optimizer still holds the old ones,
+    which no op uses any more. {names} {get} gradients but never change.
+    Fix: Make the optimizer after that, or make it anew there.
+each-pass: {at}, made a new parameter for each of {count} passes: none of them is held by an optimizer, and what a
+    gradient says of one is lost with it.
+    Fix: Make it once, in __init__, and use it in forward: `self.w = T.nn.Parameter(…)`.
+not-in-optimizer: {names} got gradients in {count} backward passes but never changed: no optimizer holds {them}. {at},
+    the {kind}, holds others.
+    Fix: Give it to the optimizer too.{how} If it is frozen on purpose, switch its requires_grad off.
+reversed: Each of {count} steps went along the gradient from backward() instead of against it, and the loss rises:
+    {first} → {last}. {at}, {how}.
+    Fix: Leave the sign of the gradient to the optimizer, which subtracts it; by hand, subtract it too.
+"""
+SAID = sentences(WORDS)
+UNREGISTERED = telling(*SAID["unregistered"], kind="unregistered", certain=True, share=1.0)
+STALE = telling(*SAID["stale"], kind="stale-optimizer", certain=True, share=1.0)
 
 
 def _replaced(seen: Observation, leaf: Leaf) -> bool:
@@ -157,10 +167,6 @@ def _steps_along(seen: Observation, held: Held, own: list[Through]) -> Match | N
 
 
 RULES = [
-    Rule("not-in-optimizer", _nobody_steps, "{names} got gradients in {count} backward passes but never changed: no "
-        "optimizer holds {them}. {at}, the {kind}, holds others.",
-        "Give it to the optimizer too.{how} If it is frozen on purpose, switch its requires_grad off."),
-    Rule("reversed", _along_the_gradient, "Each of {count} steps went along the gradient from backward() instead of "
-        "against it, and the loss rises: {first} → {last}. {at}, {how}.",
-        "Leave the sign of the gradient to the optimizer, which subtracts it; by hand, subtract it too."),
-]  # fmt: skip
+    Rule("not-in-optimizer", _nobody_steps, *SAID["not-in-optimizer"]),
+    Rule("reversed", _along_the_gradient, *SAID["reversed"]),
+]

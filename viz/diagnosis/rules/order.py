@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from viz.diagnosis.observation import Held, Moment, Observation, by_line
-from viz.diagnosis.rules.rule import Match, Rule, telling
+from viz.diagnosis.rules.rule import Match, Rule, sentences, telling
 
 AGAIN = 3  # times that show that it is always so
 ENDS = {"step", "update", "zero", "backward"}  # what becomes of gradients
@@ -31,13 +31,12 @@ def _adding(seen: Observation) -> Iterator[Match]:
     mixing = [each for each in seen.passes if each.stale & set(leaves) & set(each.got)]
     own = [each for each in mixing if each.order < stale[0].order]  # the last of them belongs to the step
     adding = next(iter(own[-1:] or mixing), stale[0])
-    line, how = _called(seen, "zero_grad")
+    at, how = _called(seen, "zero_grad")
+    line, step = at or adding.line, stale[0].line
     called = re.search(r"([\w.]+)\.step\(", seen.places.code(stale[0].line))
     zero = f"{called[1] if called else 'optimizer'}.zero_grad()" if seen.optimizers else "w.grad = None"
-    yield Match(
-        line or adding.line, [stale[0]], names=seen.called(leaves), adding=adding, step=stale[0].line, times=len(stale),
-        how=how, zero=zero,
-    )  # fmt: skip
+    told: dict[str, Any] = {"adding": adding, "step": step, "times": len(stale), "how": how, "zero": zero}
+    yield Match(line, [stale[0]], names=seen.called(leaves), **told)
 
 
 def _never(seen: Observation) -> Iterator[Match]:
@@ -73,7 +72,7 @@ def _lost_before(seen: Observation, held: Held, own: list[Moment]) -> Match | No
     zeroed = (op for op in seen.ops if op.in_place and op.name == "zero_")
     emptied = [op for op in zeroed if seen.values[op.inputs[0]].of_grad in held.leaves]
     if own[0].order < seen.passes[0].order:
-        return Match(own[-1], given=TOO_EARLY)
+        return Match(own[-1], given=telling(*SAID["too-early"], kind="step-before-backward"))
     if zeros:
         return Match(_own_call(seen, zeros[-1]), [zeros[-1], own[-1]], step=own[-1].line)
     if emptied:
@@ -84,7 +83,7 @@ def _lost_before(seen: Observation, held: Held, own: list[Moment]) -> Match | No
 
 
 def _thrown(seen: Observation) -> Iterator[Match]:
-    """Gradients that are reset before a step has used them, of a line of which other passes were used."""
+    """Gradients that are reset before a step used them, in a line whose other passes were used."""
     steps = sum(moment.kind == "step" for moment in seen.moments)
     lost = {nr for moment in seen.moments for nr in moment.thrown if not seen.passes[nr - 1].used}
     for line, ran in by_line(each for each in seen.passes if each.done).items():
@@ -118,31 +117,41 @@ def _own_call(seen: Observation, zero: Moment) -> int | None:
     return zero.line if other is None else next((line for line in zero.stack if line not in other.stack), zero.line)
 
 
-TO_ZERO = telling("{at}, makes every gradient 0, each of {count} times: the largest size that it allows is 0.",
-    "Allow a size above 0, such as 1.0, or leave the line out.", kind="times-zero", certain=False,
-        share=0.9)  # fmt: skip
-NO_PASS = telling("{count} steps were taken, in {step}, but no backward pass ran: no step found a gradient.{how}",
-    "Call backward() before each step: `loss.backward()`.", kind="never-backward")  # fmt: skip
-HANDED_OUT = telling("{at}, returns the gradients of {names} and leaves .grad as it is, where the step in {step}, "
-        "looks: none of {count} steps found one.", "Call backward() instead, or put each into its place before the "
-        "step: `p.grad = g`.", kind="never-backward")  # fmt: skip
-NO_STEP = telling("{count} backward passes ran, and the {held} of line {made} never took a step.{how}",
-    "Call step() of the optimizer after backward().", kind="never-steps", certain=False)  # fmt: skip
-TOO_EARLY = telling("{at}, steps before the backward() of the same iteration: none of {count} steps found a gradient.",
-    "Call zero_grad(), backward() and step() in this order.", kind="step-before-backward")  # fmt: skip
+WORDS = """
+to-zero: {at}, makes every gradient 0, each of {count} times: the largest size that it allows is 0.
+    Fix: Allow a size above 0, such as 1.0, or leave the line out.
+no-pass: {count} steps were taken, in {step}, but no backward pass ran: no step found a gradient.{how}
+    Fix: Call backward() before each step: `loss.backward()`.
+handed-out: {at}, returns the gradients of {names} and leaves .grad as it is, where the step in {step}, looks: none of
+    {count} steps found one.
+    Fix: Call backward() instead, or put each into its place before the step: `p.grad = g`.
+no-step: {count} backward passes ran, and the {held} of line {made} never took a step.{how}
+    Fix: Call step() of the optimizer after backward().
+too-early: {at}, steps before the backward() of the same iteration: none of {count} steps found a gradient.
+    Fix: Call zero_grad(), backward() and step() in this order.
+no-zero-grad: {adding} adds to gradients that a step had already used: nothing reset them. The step in line {step} then
+    used the sum, {times} times.{how}
+    Fix: Reset the gradients in each step, before backward(): `{zero}`.
+zero-before-step: {at}, resets the gradients between backward() and step(): none of {count} steps in line {step} found
+    one.
+    Fix: Zero the gradients before backward(), or after step().
+thrown-away: {at}, resets gradients that no step has used: of {count} passes of line {back}, the gradients of {thrown}
+    were thrown away.
+    Fix: If gradients should add up over several batches, reset them only after the step, and take a last step for what
+    is left of them.
+not-kept: {at}, clips nothing, {count} times: no gradient was there, or no step used what it had clipped.
+    Fix: Clip between backward() and step(), and give it the parameters anew each time: a generator can be gone through
+    once.
+"""
+SAID = sentences(WORDS)
+TO_ZERO = telling(*SAID["to-zero"], kind="times-zero", certain=False, share=0.9)
+NO_PASS = telling(*SAID["no-pass"], kind="never-backward")
+HANDED_OUT = telling(*SAID["handed-out"], kind="never-backward")
+NO_STEP = telling(*SAID["no-step"], kind="never-steps", certain=False)
 RULES = [
-    Rule("no-zero-grad", _adding, "{adding} adds to gradients that a step had already used: nothing reset them. The "
-        "step in line {step} then used the sum, {times} times.{how}",
-        "Reset the gradients in each step, before backward(): `{zero}`.", certain=True),
-    Rule("zero-before-step", _found_nothing,
-        "{at}, resets the gradients between backward() and step(): none of {count} steps in line {step} found one.",
-        "Zero the gradients before backward(), or after step().", certain=True, share=1.0),
+    Rule("no-zero-grad", _adding, *SAID["no-zero-grad"], certain=True),
+    Rule("zero-before-step", _found_nothing, *SAID["zero-before-step"], certain=True, share=1.0),
     Rule("never-backward", _never, certain=True),
-    Rule("zero-before-step", _thrown, "{at}, resets gradients that no step has used: of {count} passes of line {back}, "
-        "the gradients of {thrown} were thrown away.", "If gradients should add up over several batches, reset them "
-        "only after the step, and take a last step for what is left of them."),
-    Rule("not-kept", _clips,
-        "{at}, clips nothing, {count} times: no gradient was there, or no step used what it had clipped.",
-        "Clip between backward() and step(), and give it the parameters anew each time: a generator can be gone "
-        "through once.", share=0.5),
-]  # fmt: skip
+    Rule("zero-before-step", _thrown, *SAID["thrown-away"]),
+    Rule("not-kept", _clips, *SAID["not-kept"], share=0.5),
+]

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from viz.diagnosis.observation import Observation
-from viz.diagnosis.rules.rule import Match, Rule, telling
+from viz.diagnosis.rules.rule import Match, Rule, sentences, telling
 
 
 def _refused(seen: Observation) -> Iterator[Match]:
     """What the program raised, in a line of its own, by a table of messages."""
     error = seen.error or {}
-    for message, kind, words, fix, find in REFUSALS if error.get("line") else ():
+    for message, kind, find in REFUSALS if error.get("line") else ():
         if message in error["message"]:
             match = find(seen, error["line"])
-            match.given = telling(words, fix, kind=kind) | match.given
+            match.given = telling(*SAID[kind], kind=kind) | match.given
             yield match
 
 
@@ -22,8 +22,8 @@ def _nothing_held(seen: Observation, line: int) -> Match:
     """An optimizer without parameters: they had learnt and were then frozen, or their modules are in a plain list."""
     frozen = [leaf for leaf in seen.leaves if leaf.frozen_at is not None and leaf.gradients and not leaf.requires_grad]
     if frozen:
-        names = seen.called(leaf.nr for leaf in frozen)
-        return Match(frozen[0].frozen_at, [line], names=names, made=line, given=FROZEN)
+        names, given = seen.called(leaf.nr for leaf in frozen), telling(*SAID["frozen"], kind="requires-grad-off")
+        return Match(frozen[0].frozen_at, [line], names=names, made=line, given=given)
     listed = (seen.places.where_given(f"self.{part.attribute}") for part in seen.parts if not part.registered)
     return Match(next(listed, None) or line, [line], made=line)
 
@@ -34,20 +34,22 @@ def _not_saved(seen: Observation, line: int) -> Match:
     return Match(next(began, None) or line, [line], used=line)
 
 
-FROZEN = telling("{at}, switches requires_grad off for {names}, which had learnt before, and line {made} finds nothing "
-        "left that learns.",
-    "Switch it on again before the training goes on. To evaluate, `with T.no_grad():` is enough.",
-        kind="requires-grad-off")  # fmt: skip
-REFUSALS: tuple[tuple[str, str, str, str, Callable[[Observation, int], Match]], ...] = (
-    # the message, the kind, the words, what to do, and how the line to change is found
-    ("grad can be implicitly created only for scalar outputs", "not-scalar", "{at}: backward() is called on several "
-        "numbers. A gradient belongs to one number.", "Make one number of them first, by mean() or sum(). Or give "
-        "backward() one weight for each number.", lambda seen, line: Match(line)),
-    ("got an empty parameter list", "unregistered",
-        "{at}: parameters() does not look into a plain list or dict, and the optimizer of line {made} got nothing.",
-        "Keep the layers as attributes of the model, and several in nn.ModuleList.", _nothing_held),
-    ("Inference tensors cannot be saved for backward", "inference-mode",
-        "{at}, makes tensors that no gradient can ever pass by. Line {used} needs one for backward().",
-        "Use no_grad in place of inference_mode, or make a clone() of it outside.", _not_saved),
-)  # fmt: skip
+WORDS = """
+frozen: {at}, switches requires_grad off for {names}, which had learnt before, and line {made} finds nothing left that
+    learns.
+    Fix: Switch it on again before the training goes on. To evaluate, `with T.no_grad():` is enough.
+not-scalar: {at}: backward() is called on several numbers. A gradient belongs to one number.
+    Fix: Make one number of them first, by mean() or sum(). Or give backward() one weight for each number.
+unregistered: {at}: parameters() does not look into a plain list or dict, and the optimizer of line {made} got nothing.
+    Fix: Keep the layers as attributes of the model, and several in nn.ModuleList.
+inference-mode: {at}, makes tensors that no gradient can ever pass by. Line {used} needs one for backward().
+    Fix: Use no_grad in place of inference_mode, or make a clone() of it outside.
+"""
+SAID = sentences(WORDS)
+# What a message contains, the kind of the finding, and how the line to change is found.
+REFUSALS: tuple[tuple[str, str, Callable[[Observation, int], Match]], ...] = (
+    ("grad can be implicitly created only for scalar outputs", "not-scalar", lambda seen, line: Match(line)),
+    ("got an empty parameter list", "unregistered", _nothing_held),
+    ("Inference tensors cannot be saved for backward", "inference-mode", _not_saved),
+)
 RULES = [Rule("not-scalar", _refused, certain=True, explains=True)]

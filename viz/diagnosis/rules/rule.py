@@ -1,4 +1,4 @@
-"""A rule is a declaration: the pattern in what was seen, what speaks against it, the words, and the change."""
+"""A rule declares one cause: the pattern to find in a run, and the words for what happened and what to do."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Match:
         names: of the tensors concerned.
         path: values for the picture, from the parameter to the loss; by default through the op.
         cut: the value where it goes wrong; by default the op's result.
-        given: takes the place of what the rule says by default: `kind`, `words`, `fix`, `certain`, `share`, `explains`.
-        told: what the words name. What has a line is shown as `line 3, `code``, a float as a person reads it.
+        given: what replaces the defaults of the rule: `kind`, `words`, `fix`, `certain`, `share`, `explains`.
+        told: values for the `{names}` in the words. One that has a line is written as `line 3, `code``.
     """
 
     def __init__(
@@ -50,8 +50,18 @@ class Match:
 
 
 def telling(words: str, fix: str, **more: Any) -> dict[str, Any]:
-    """What is said of some matches in place of what their rule says by default, see `given` of `Match`."""
+    """The `given` of a `Match` for which the rule's own words do not fit."""
     return {"words": words, "fix": fix} | more
+
+
+def sentences(text: str) -> dict[str, tuple[str, str]]:
+    """Read a text into (what happened, what to do) by name: `name: …` begins an entry, `Fix: …` the second part."""
+    said = {}
+    for paragraph in re.split(r"\n(?=\S)", text.strip()):
+        name, words = " ".join(paragraph.split()).split(": ", 1)
+        happened, _, fix = words.partition("Fix: ")
+        said[name] = happened.strip(), fix
+    return said
 
 
 @dataclass(frozen=True)
@@ -77,15 +87,14 @@ class Rule:
             told.add((kind, match.line))
             certain, explains = given.get("certain", self.certain), given.get("explains", self.explains)
             share = given.get("share", 1.0 if explains else self.share)
-            yield Finding(
-                kind, match.line, certain, said(seen, match, given.get("words", self.words)),
-                _of_this_program(seen, said(seen, match, given.get("fix", self.fix))),
-                match.names, match.lines, KINDS[kind], match.told, match.where, match.path, match.cut, share, explains,
-            )  # fmt: skip
+            words = said(seen, match, given.get("words", self.words))
+            fix = _of_this_program(seen, said(seen, match, given.get("fix", self.fix)))
+            about = match.names, match.lines, KINDS[kind], match.told, match.where, match.path, match.cut
+            yield Finding(kind, match.line, certain, words, fix, *about, share, explains)
 
 
 def _of_this_program(seen: Observation, fix: str) -> str:
-    """A fix without its examples, which stand after a colon, where one uses a name that the program does not have."""
+    """A fix without each example (after a colon) that uses a name which the program does not have."""
 
     def kept(found: re.Match[str]) -> str:
         codes = re.findall(r"`([^`]*)`", found[0])
@@ -125,11 +134,9 @@ def placed(seen: Observation, line: int | None) -> str:
 def said(seen: Observation, match: Match, words: str) -> str:
     """The words with what was seen."""
     at, many = placed(seen, match.line), len(match.names) > 1
-    told = {
-        "at": at, "At": at[0].upper() + at[1:], "op": getattr(match.at, "name", ""), "names": match.names,
-        "name": (*match.names, "it")[0], "are": "are" if many else "is", "get": "get" if many else "gets",
-        "them": "them" if many else "it",
-    }  # fmt: skip
+    told = {"at": at, "At": at[0].upper() + at[1:], "op": getattr(match.at, "name", ""), "names": match.names}
+    told |= {"name": (*match.names, "it")[0], "them": "them" if many else "it"}
+    told |= {"are": "are" if many else "is", "get": "get" if many else "gets"}
     words = re.sub(r"(^|\. )\{at\}", r"\1{At}", words)
     text = _Words(seen).vformat(words, (), told | match.told)
     return text[0].upper() + text[1:] if text.startswith("line ") else text

@@ -12,7 +12,7 @@ from viz.diagnosis.families import KEEPS_NOTHING, KEEPS_RESULT, makers
 from viz.diagnosis.functions import FAR
 from viz.diagnosis.observation import Observation, Part, Ran, Seen, Through
 from viz.diagnosis.rules.memory import sharing
-from viz.diagnosis.rules.rule import Match, Rule, telling
+from viz.diagnosis.rules.rule import Match, Rule, sentences, telling
 
 
 def _data_writes(seen: Observation) -> Iterator[Match]:
@@ -51,12 +51,11 @@ def _checked(seen: Observation) -> Iterator[Match]:
         if check.worst < FAR or (stands_in and not check.missing):
             continue
         span = seen.places.defined(check.name, "backward")
-        yield Match(
-            check.line, [*(span or ())[1:], check.call], names=[check.name], text=check.text,
-            more=" The sign is reversed." if check.opposite else "",
-            what="gives no gradient for" if check.missing else "disagrees with",
-            given={"certain": not stands_in, "share": 0.2 if stands_in else 0.9},
-        )  # fmt: skip
+        what = "gives no gradient for" if check.missing else "disagrees with"
+        more = " The sign is reversed." if check.opposite else ""
+        given = {"certain": not stands_in, "share": 0.2 if stands_in else 0.9}
+        lines = [*(span or ())[1:], check.call]
+        yield Match(check.line, lines, names=[check.name], text=check.text, what=what, more=more, given=given)
 
 
 def _second_order(seen: Observation) -> Iterator[Match]:
@@ -81,13 +80,9 @@ def _shared(seen: Observation) -> Iterator[Match]:
         lines = list(dict.fromkeys(_call(seen, op, twin) for op in used[twin.nr])) if alike else []
         if len(lines) > 1:
             short, other = part.path.rpartition(".")[2], twin.path.rpartition(".")[2]
-            told: dict[str, Any] = {
-                "both": " and ".join(map(str, lines)),
-                "twin": twin.path,
-                "short": short,
-                "other": other,
-            }
-            yield Match(lines[-1], lines[::-1], names=[part.path], given=IDLE, **told)
+            told: dict[str, Any] = {"twin": twin.path, "short": short, "other": other, "given": telling(*SAID["idle"])}
+            both = " and ".join(map(str, lines))
+            yield Match(lines[-1], lines[::-1], names=[part.path], both=both, **told)
     for part in (one for one in seen.parts if one.repeated > 1 and one.called and shapes[one.nr]):
         holder = next((seen.parts[nr] for nr in part.parents if seen.parts[nr].line is not None), None)
         if holder is not None and all(name.isdigit() for name in part.names):  # and not by names, as of tied weights
@@ -107,19 +102,27 @@ def _behind_data(seen: Observation, nr: int) -> Seen | None:
     return next((one for one in chain[taken[0] + 1 :] if one.requires_grad), None) if taken else None
 
 
-IDLE = telling("Lines {both} both use {twin}, and nothing uses {names}, which has the same shape.",
-    "Use {short} in one of the two, if that was intended.")  # fmt: skip
-REPEATED = telling("{at}, puts one {made} into {times} places: this does not copy the layer, so all of them share its "
-        "weights.", "Make one for each place: `[{made}(…) for _ in range({times})]`.")  # fmt: skip
+WORDS = """
+idle: Lines {both} both use {twin}, and nothing uses {names}, which has the same shape.
+    Fix: Use {short} in one of the two, if that was intended.
+repeated: {at}, puts one {made} into {times} places: this does not copy the layer, so all of them share its weights.
+    Fix: Make one for each place: `[{made}(…) for _ in range({times})]`.
+data-write: {at}, writes through .data over {names} that {what}, had saved. Nothing is checked there: backward() in line
+    {back} computed with the new numbers, and its gradients are wrong.
+    Fix: Write after backward(), or write under no_grad() without .data: then the engine raises an error instead of
+    computing a wrong gradient.
+wrong-backward: The backward of {names} {what} what its own forward does: {text}.{more}
+    Fix: Check it against measured slopes while you write it, with gradcheck() in float64.
+second-order: The gradient that {names} returns is right, but its own derivative is not: to a backward that is
+    differentiated again, what forward made and kept is a constant.
+    Fix: Compute it anew in backward from the inputs, which `ctx.save_for_backward` keeps; `T.autograd.gradgradcheck`
+    tells.
+"""
+SAID = sentences(WORDS)
+REPEATED = telling(*SAID["repeated"])
 RULES = [
-    Rule("data-write", _data_writes, "{at}, writes through .data over {names} that {what}, had saved. Nothing is "
-        "checked there: backward() in line {back} computed with the new numbers, and its gradients are wrong.",
-        "Write after backward(), or write under no_grad() without .data: then the engine raises an error instead of "
-        "computing a wrong gradient.", certain=True),
-    Rule("wrong-backward", _checked, "The backward of {names} {what} what its own forward does: {text}.{more}",
-        "Check it against measured slopes while you write it, with gradcheck() in float64."),
-    Rule("wrong-backward", _second_order, "The gradient that {names} returns is right, but its own derivative is not: "
-        "to a backward that is differentiated again, what forward made and kept is a constant.", "Compute it anew in "
-        "backward from the inputs, which `ctx.save_for_backward` keeps; `T.autograd.gradgradcheck` tells.", share=0.5),
+    Rule("data-write", _data_writes, *SAID["data-write"], certain=True),
+    Rule("wrong-backward", _checked, *SAID["wrong-backward"]),
+    Rule("wrong-backward", _second_order, *SAID["second-order"], share=0.5),
     Rule("used-twice", _shared, share=0.6),
-]  # fmt: skip
+]

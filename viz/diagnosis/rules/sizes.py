@@ -10,7 +10,7 @@ from typing import Any
 
 from viz.diagnosis.families import CHOSEN, RESHAPES, SQUASHES, source
 from viz.diagnosis.observation import Leaf, Observation, Ran, Through
-from viz.diagnosis.rules.rule import Match, Place, Rule, placed, telling
+from viz.diagnosis.rules.rule import Match, Place, Rule, placed, sentences, telling
 from viz.diagnosis.rules.weights import sized
 from viz.diagnosis.rules.zero import layer_line
 
@@ -40,11 +40,8 @@ class Fall:
 def _sizes(seen: Observation) -> Iterator[Match]:
     """A gradient that shrinks to a hundred-thousandth, or grows ten thousand times, from one end to the other."""
     kinds = {each.kind for each in seen.passes if each.done and each.roots}
-    whole = [
-        each for each in seen.passes
-        if each.done and each.got and (each.kind == "backward" or kinds == {"grad"})
-        and all(map(math.isfinite, each.got.values()))
-    ]  # fmt: skip
+    passes = [each for each in seen.passes if each.done and each.got and (each.kind == "backward" or kinds == {"grad"})]
+    whole = [each for each in passes if all(map(math.isfinite, each.got.values()))]
     if not whole:
         return
     # The first pass of its line: what later ones bring may be the work of steps that were too long.
@@ -52,13 +49,13 @@ def _sizes(seen: Observation) -> Iterator[Match]:
     fall = max(_falls(seen, first), key=lambda one: abs(one.whole), default=None)
     line = (_to_change(seen, fall) or fall.line) if fall is not None else None
     if fall is not None and fall.whole < -math.log(VANISHES) and not _settles(seen, fall):
-        yield _told(seen, fall, line, SHRINKS)
+        yield _told(seen, fall, line, "vanishing")
     elif fall is not None and fall.whole > math.log(BY_HAND if line != fall.line else EXPLODES):
-        yield _told(seen, fall, line, GROWS)
+        yield _told(seen, fall, line, "exploding")
 
 
 def _settles(seen: Observation, fall: Fall) -> bool:
-    """Whether a line iterates on its result and the same values to a fixed point: later runs bring their gradient."""
+    """Whether a line iterates to a fixed point: each run gets its last result and the same values again."""
     # neither another row of one sequence each time, nor a weight that is turned
     takes = (op for op, _ in fall.ops if op.name not in CHOSEN)
     sources = (source(seen, nr, RESHAPES)[0] for op in takes for nr in op.inputs)
@@ -66,14 +63,12 @@ def _settles(seen: Observation, fall: Fall) -> bool:
     return max(Counter(given).values(), default=0) >= fall.count - 1
 
 
-def _told(seen: Observation, fall: Fall, line: int | None, given: dict[str, Any]) -> Match:
+def _told(seen: Observation, fall: Fall, line: int | None, kind: str) -> Match:
     names = seen.called(dict.fromkeys(leaf.nr for op, _ in fall.ops for leaf in _weights(seen, op)))
     by = f" What makes it so is {placed(seen, line)}." if line != fall.line else ""
     relu = "relu, " if any(op.name in SQUASHES for op, _ in fall.ops) else ""  # where another activation squashes
-    return Match(
-        line, [fall.line], names=names, worst=Place(fall.line), count=fall.count, early=fall.early, late=fall.late,
-        verb="shrinks" if fall.whole < 0 else "grows", by=by, relu=relu, given=given,
-    )  # fmt: skip
+    told: dict[str, Any] = {"worst": Place(fall.line), "count": fall.count, "early": fall.early, "late": fall.late}
+    return Match(line, [fall.line], names=names, by=by, relu=relu, given=telling(*SAID[kind], kind=kind), **told)
 
 
 def _falls(seen: Observation, each: Through) -> list[Fall]:
@@ -99,7 +94,7 @@ def _weights(seen: Observation, op: Ran) -> list[Leaf]:
 
 
 def _to_change(seen: Observation, fall: Fall) -> int | None:
-    """Who gave the weights their size, or made what squashes; None where it is the line itself."""
+    """The line that set the size of the weights or made the activation; None if it is the line itself."""
     squashers = [(op, factor) for op, factor in fall.ops if op.name in SQUASHES]
     weighing = [(leaf, factor) for op, factor in fall.ops if op.name not in SQUASHES for leaf in _weights(seen, op)]
     squashed, weighed = sum(factor for _, factor in squashers), sum(factor for _, factor in weighing)
@@ -111,12 +106,15 @@ def _to_change(seen: Observation, fall: Fall) -> int | None:
     return None
 
 
-WORDS = "{worst}, runs {count} times on the way from the loss, and the gradient {verb} from run to run: {early} at " \
-    "the last, {late} at the first.{by}"  # fmt: skip
-SMALLER = "Make the weights smaller (nn.init.kaiming_uniform_; in a recurrence orthogonal, with a gain of 1), " \
-    "normalize between the layers, or clip the gradients, with clip_grad_norm_() between backward() and " \
-    "step()."  # fmt: skip
-SHRINKS = telling(WORDS, "Use {relu}weights of the size 1/sqrt(n) (nn.init.xavier_uniform_), residual connections, or "
-    "normalization between the layers; in a recurrence an LSTM or GRU.", kind="vanishing")  # fmt: skip
-GROWS = telling(WORDS, SMALLER, kind="exploding")
+WORDS = """
+vanishing: {worst}, runs {count} times on the way from the loss, and the gradient shrinks from run to run: {early} at
+    the last, {late} at the first.{by}
+    Fix: Use {relu}weights of the size 1/sqrt(n) (nn.init.xavier_uniform_), residual connections, or normalization
+    between the layers; in a recurrence an LSTM or GRU.
+exploding: {worst}, runs {count} times on the way from the loss, and the gradient grows from run to run: {early} at the
+    last, {late} at the first.{by}
+    Fix: Make the weights smaller (nn.init.kaiming_uniform_; in a recurrence orthogonal, with a gain of 1), normalize
+    between the layers, or clip the gradients, with clip_grad_norm_() between backward() and step().
+"""
+SAID = sentences(WORDS)
 RULES = [Rule("vanishing", _sizes, share=0.6)]

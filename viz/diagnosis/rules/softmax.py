@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.families import source
 from viz.diagnosis.observation import Observation, Ran, Seen
-from viz.diagnosis.rules.rule import Match, Rule
+from viz.diagnosis.rules.rule import Match, Rule, sentences
 from viz.diagnosis.rules.zero import layer_line
 
 # What applies a softmax, or a sigmoid, itself, and the results that it should not be given.
@@ -22,11 +23,10 @@ def _twice(seen: Observation) -> Iterator[Match]:
     for op in (one for one in seen.ops if one.name in APPLIES and one.recorded and one.inputs):
         value, maker = source(seen, op.inputs[0], ROWS)
         if maker is not None and maker.name in APPLIES[op.name]:
-            yield Match(
-                layer_line(seen, maker), [op], names=[value.name], where=maker.where,
-                path=[*maker.inputs[:1], value.nr, *op.outputs[:1]], cut=value.nr, loss=op.line, name_of=op.name,
-                made=maker.name, itself="sigmoid" if "entropy_with" in op.name else "softmax",
-            )  # fmt: skip
+            itself = "sigmoid" if "entropy_with" in op.name else "softmax"
+            told: dict[str, Any] = {"loss": op.line, "name_of": op.name, "made": maker.name, "itself": itself}
+            told |= {"path": [*maker.inputs[:1], value.nr, *op.outputs[:1]], "cut": value.nr, "where": maker.where}
+            yield Match(layer_line(seen, maker), [op], names=[value.name], **told)
 
 
 def _summed_over(seen: Observation) -> Iterator[Match]:
@@ -41,12 +41,10 @@ def _summed_over(seen: Observation) -> Iterator[Match]:
         wanted, user = found
         line = seen.parts[op.owner].line or op.line if op.library and op.owner is not None else op.line
         certain = user.name in ("nll_loss", "kl_div", "cross_entropy") and rank == 2
-        yield Match(
-            line, [op, user], names=[value.name], op=op.name, dim=dim % rank, shape=str(value.shape), user=user.name,
-            wanted=wanted, at_use=user.line,
-            takes="takes the classes from" if user.name in ops.TAKES_CLASSES else "sums over", where=op.where,
-            written=dim, given={"certain": certain},
-        )  # fmt: skip
+        takes = "takes the classes from" if user.name in ops.TAKES_CLASSES else "sums over"
+        told: dict[str, Any] = {"op": op.name, "user": user.name, "at_use": user.line, "takes": takes, "wanted": wanted}
+        told |= {"dim": dim % rank, "written": dim, "shape": str(value.shape), "given": {"certain": certain}}
+        yield Match(line, [op, user], names=[value.name], where=op.where, **told)
 
 
 def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | None:
@@ -110,11 +108,16 @@ def _through(seen: Observation, before: Seen, after: Seen, op: int) -> tuple[int
     return (len(before.shape) - 1, found[1]) if found is not None and found[0] == len(after.shape) - 1 else None
 
 
+WORDS = """
+double-softmax: {at}: `{name_of}` in line {loss} takes the scores themselves and applies {itself} itself. After `{made}`
+    all scores lie between 0 and 1, and the gradient is a fraction of what it should be.
+    Fix: Pass the scores to `{name_of}` unchanged, and use `{made}` only to report probabilities.
+wrong-dim: {at}: `{op}` over dimension {dim} of shape {shape} makes the numbers along that dimension sum to 1, but
+    `{user}` in line {at_use} {takes} dimension {wanted}.
+    Fix: Use the dimension that the next op works on: dim={wanted}.
+"""
+SAID = sentences(WORDS)
 RULES = [
-    Rule("double-softmax", _twice, "{at}: `{name_of}` in line {loss} takes the scores themselves and applies {itself} "
-        "itself. After `{made}` all scores lie between 0 and 1, and the gradient is a fraction of what it should be.",
-        "Pass the scores to `{name_of}` unchanged, and use `{made}` only to report probabilities.", certain=True),
-    Rule("wrong-dim", _summed_over, "{at}: `{op}` over dimension {dim} of shape {shape} makes the numbers along that "
-        "dimension sum to 1, but `{user}` in line {at_use} {takes} dimension {wanted}.",
-        "Use the dimension that the next op works on: dim={wanted}.", share=0.8),
-]  # fmt: skip
+    Rule("double-softmax", _twice, *SAID["double-softmax"], certain=True),
+    Rule("wrong-dim", _summed_over, *SAID["wrong-dim"], share=0.8),
+]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.families import source
 from viz.diagnosis.observation import Leaf, Observation, Ran, Seen, Through
 from viz.diagnosis.paths import Step, first_on_path
-from viz.diagnosis.rules.rule import Match, Place, Rule
+from viz.diagnosis.rules.rule import Match, Place, Rule, sentences, telling
 from viz.diagnosis.rules.weights import outweighs, written
 
 LOST = 1e-20  # a gradient below this underflows to 0 in the next ops: it vanished before
@@ -34,37 +35,54 @@ class Shut:
 
 
 Cause = tuple[str, Callable[[Shut], object], str, str]  # kind, pattern, words, fix; the first that fits is the cause
+WORDS = """
+draws: `{op}` draws numbers, and no slope leads from these to the mean and the deviation that they were drawn with.
+    Fix: Draw noise alone, and let it go through them, as rsample() of a distribution does: `mean + std *
+    T.randn_like(std)`.
+flat: `{op}` is flat: its slope is 0 everywhere, so no gradient passes.
+    Fix: Use a smooth replacement (tanh, sigmoid), or a straight-through estimator: `x + (x.round() - x).detach()`.
+one-class: `{op}` over a dimension of length 1 is constant, so its slope is 0.
+    Fix: Take it over the dimension of the places, or the classes, to choose from: its result has the shape {shape}. For
+    one output use sigmoid with binary_cross_entropy_with_logits; softmax needs at least two classes.
+clamp: `{op}` holds every number at its bound (its input reaches {peak}), and its slope is 0 there.
+    Fix: Scale the input so that it lies within the bounds, or clamp only what you report.
+dead-relu: `{op}` gives 0 for every input it saw, and its slope is 0 there.
+    Fix: Start with a bias of 0 and a smaller learning rate, or use leaky_relu.
+saturated: `{op}` is saturated: its input reaches {peak} in size, where its slope is 0.
+    Fix: Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller.
+times-zero: `{op}` multiplies by {factor}, which is 0 everywhere.
+    Fix: Find out where that 0 comes from: a weight of the loss, a mask that lets nothing through, or a layer that
+    starts at 0.
+joined: `{op}` puts this beside other numbers, and what follows chooses none of it: no gradient passes.
+    Fix: Look at what stands beside it: padding must never win, so fill with -inf for a maximum.
+chosen: `{op}` selects nothing from its input: no gradient passes.
+    Fix: Look at the condition: it lets nothing through.
+norm-at-zero: `{op}` of a vector of zeros has a corner, where its slope is taken as 0.
+    Fix: Compare squared distances, or start where the two are not the same.
+undivided: {at}: the scores that `softmax` in {here}, weighs reach {peak} in size before the first step: each adds
+    {width} products, and hardly anything divides them. A softmax of such scores chooses one place, and the others learn
+    little. Divided by the root of {width} they reach {less}.
+    Fix: Divide the products by the root of how many each adds up: `q @ k.transpose(-2, -1) / math.sqrt(d)`.
+no-loss:
+    Fix: Look at what the loss compares, and at the masks in it: it is 0 as well. If they are right, nothing is left to
+    learn: choose harder pairs or a larger margin.
+other: `{op}` received a gradient and passed on only zeros.
+    Fix: Look at its inputs: the function is flat there.
+"""
+SAID = sentences(WORDS)
 CAUSES: list[Cause] = [
-    ("zero", lambda shut: shut.name == "normal", "`{op}` draws numbers, and no slope leads from these to the mean and "
-        "the deviation that they were drawn with.", "Draw noise alone, and let it go through them, as rsample() of a "
-        "distribution does: `mean + std * T.randn_like(std)`."),
-    ("flat", lambda shut: shut.name in ops.FLAT, "`{op}` is flat: its slope is 0 everywhere, so no gradient passes.",
-        "Use a smooth replacement (tanh, sigmoid), or a straight-through estimator: `x + (x.round() - x).detach()`."),
-    ("saturated", lambda shut: shut.one_class, "`{op}` over a dimension of length 1 is constant, so its slope is 0.",
-        "Take it over the dimension of the places, or the classes, to choose from: its result has the shape {shape}. "
-        "For one output use sigmoid with binary_cross_entropy_with_logits; softmax needs at least two classes."),
-    ("clamp", lambda shut: shut.name in ops.CLAMPS - {"relu6"},
-        "`{op}` holds every number at its bound (its input reaches {peak}), and its slope is 0 there.",
-        "Scale the input so that it lies within the bounds, or clamp only what you report."),
-    ("dead-relu", lambda shut: shut.name in ops.RELUS, "`{op}` gives 0 for every input it saw, and its slope is 0 "
-        "there.", "Start with a bias of 0 and a smaller learning rate, or use leaky_relu."),
-    ("saturated", lambda shut: shut.name in ops.SATURATES and shut.peak > SATURATING,
-        "`{op}` is saturated: its input reaches {peak} in size, where its slope is 0.",
-        "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller."),
-    ("times-zero", lambda shut: shut.factor, "`{op}` multiplies by {factor}, which is 0 everywhere.",
-        "Find out where that 0 comes from: a weight of the loss, a mask that lets nothing through, or a layer that "
-        "starts at 0."),
-    ("times-zero", lambda shut: shut.name in ops.JOINS,
-        "`{op}` puts this beside other numbers, and what follows chooses none of it: no gradient passes.",
-        "Look at what stands beside it: padding must never win, so fill with -inf for a maximum."),
-    ("times-zero", lambda shut: shut.name in ops.CHOICES, "`{op}` selects nothing from its input: no gradient passes.",
-        "Look at the condition: it lets nothing through."),
-    ("norm-at-zero", lambda shut: "norm" in shut.name and shut.out.peak == 0,
-        "`{op}` of a vector of zeros has a corner, where its slope is taken as 0.",
-        "Compare squared distances, or start where the two are not the same."),
-    ("zero", lambda shut: True, "`{op}` received a gradient and passed on only zeros.",
-        "Look at its inputs: the function is flat there."),
-]  # fmt: skip
+    ("zero", lambda shut: shut.name == "normal", *SAID["draws"]),
+    ("flat", lambda shut: shut.name in ops.FLAT, *SAID["flat"]),
+    ("saturated", lambda shut: shut.one_class, *SAID["one-class"]),
+    ("clamp", lambda shut: shut.name in ops.CLAMPS - {"relu6"}, *SAID["clamp"]),
+    ("dead-relu", lambda shut: shut.name in ops.RELUS, *SAID["dead-relu"]),
+    ("saturated", lambda shut: shut.name in ops.SATURATES and shut.peak > SATURATING, *SAID["saturated"]),
+    ("times-zero", lambda shut: shut.factor, *SAID["times-zero"]),
+    ("times-zero", lambda shut: shut.name in ops.JOINS, *SAID["joined"]),
+    ("times-zero", lambda shut: shut.name in ops.CHOICES, *SAID["chosen"]),
+    ("norm-at-zero", lambda shut: "norm" in shut.name and shut.out.peak == 0, *SAID["norm-at-zero"]),
+    ("zero", lambda shut: True, *SAID["other"]),
+]
 
 
 def _blocked(seen: Observation) -> Iterator[Match]:
@@ -84,7 +102,7 @@ def _blocked(seen: Observation) -> Iterator[Match]:
         match.given["share"] = len(leaves) / len(learnt)
         match.given["certain"] = (everything or kind == "flat") and times > 1 and kind != "zero"
         if kind == "dead-relu" and not any(each.loss for each in seen.passes):
-            match.given |= NOTHING_LEFT
+            match.given |= {"certain": False, "fix": SAID["no-loss"][1]}
         # a bias alone whose parts cancel, as before a norm, is not a cause
         if kind != "zero" or everything or any(len(leaf.shape) > 1 for leaf in leaves):
             yield match
@@ -131,11 +149,10 @@ def _of_op(seen: Observation, op: Ran, given: Seen, chain: list[int]) -> Match:
         made = outweighs(seen, given)
     if made is not None and made != here:
         words += " That comes from {made}."
-    return Match(
-        made or here, [here, op], where=op.where, path=chain[::-1], cut=shut.out.nr, op=op.name, here=Place(here),
-        made=Place(made), peak=shut.peak, shape=str(shut.out.shape), factor=shut.factor,
-        given={"kind": kind, "words": "{here}: " + words, "fix": fix},
-    )  # fmt: skip
+    told: dict[str, Any] = {"op": op.name, "here": Place(here), "made": Place(made), "peak": shut.peak}
+    told |= {"shape": str(shut.out.shape), "factor": shut.factor, "cut": shut.out.nr, "where": op.where}
+    told["given"] = telling("{here}: " + words, fix, kind=kind)
+    return Match(made or here, [here, op], path=chain[::-1], **told)
 
 
 def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | None]:
@@ -201,12 +218,4 @@ def _projected(seen: Observation, nr: int) -> bool:
     )
 
 
-NOTHING_LEFT = {
-    "certain": False, "fix": "Look at what the loss compares, and at the masks in it: it is 0 as well. If they are "
-        "right, nothing is left to learn: choose harder pairs or a larger margin.",
-}  # fmt: skip
-UNDIVIDED = ("{at}: the scores that `softmax` in {here}, weighs reach {peak} in size before the first step: each adds "
-        "{width} products, and hardly anything divides them. A softmax of such scores chooses one place, and the "
-        "others learn little. Divided by the root of {width} they reach {less}.",
-    "Divide the products by the root of how many each adds up: `q @ k.transpose(-2, -1) / math.sqrt(d)`.")  # fmt: skip
-RULES = [Rule("zero", _blocked), Rule("saturated", _undivided, *UNDIVIDED, share=0.3)]
+RULES = [Rule("zero", _blocked), Rule("saturated", _undivided, *SAID["undivided"], share=0.3)]

@@ -82,7 +82,7 @@ class Observer:
             self._values.close()
 
     def _leave_thread(self, frame: FrameType, event: str, argument: Any) -> None:
-        """A thread starts, and is left alone, as a mode is of one thread."""
+        """Do not watch a thread that starts: a mode holds for one thread alone."""
         sys.settrace(None)
         self.seen.left_thread = True
 
@@ -138,7 +138,7 @@ class Observer:
         self._replaced.put(owner, name, lambda function: self._heard(hears, function, **how))
 
     def _heard(self, hears: Hears, function: Any, hidden: bool = False, always: bool = False, own: bool = False) -> Any:
-        """An engine function whose calls are noted: `always`, or while we look; if `own`, in lines of the program."""
+        """Wrap an engine function to note its calls: `always`, or while watching; `own`: only from program lines."""
         watch, is_traced = self._watch, self._watch.engine.is_traced
 
         @functools.wraps(function)

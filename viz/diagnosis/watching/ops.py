@@ -24,20 +24,17 @@ WEIGHED = 256  # ops after which it is asked what watching has cost
 PASSES = ("backward", "grad")
 EXITS = {"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__", "__index__"}
 PLAIN_VIEWS = {"T", "mT", "H", "mH", "data", "real", "imag"}
-ALIASES = {
-    "detach", "data", "view", "reshape", "T", "mT", "__getitem__", "squeeze", "unsqueeze", "transpose", "t", "permute",
-    "flatten", "expand", "view_as", "narrow", "select", "contiguous", "to", "float", "requires_grad_", "diagonal",
-    "unbind",
-}  # fmt: skip
-IGNORED = {
-    "dim", "size", "numel", "stride", "is_contiguous", "__len__", "is_floating_point", "nelement", "element_size",
-    "data_ptr", "__hash__", "__repr__", "__str__", "__format__", "retain_grad", "_set_grad_enabled", "is_complex",
-    "storage_offset", "untyped_storage", "get_device", "type", "ndimension", "is_same_size", "__contains__",
-    "_record_function_enter_new", "_record_function_exit._RecordFunction", "manual_seed", "__deepcopy__",
-    "__reduce_ex__", "result_type", "is_grad_enabled", "is_inference", "set_default_dtype", "get_default_dtype",
-    "__dir__", "finfo", "register_post_accumulate_grad_hook", "zero_grad", "is_nonzero", "allclose", "equal",
-    "is_tensor", "share_memory_",
-}  # fmt: skip
+_ALIASES = """
+detach data view reshape T mT __getitem__ squeeze unsqueeze transpose t permute flatten expand view_as narrow select
+contiguous to float requires_grad_ diagonal unbind"""
+ALIASES = set(_ALIASES.split())
+_IGNORED = """
+dim size numel stride is_contiguous __len__ is_floating_point nelement element_size data_ptr __hash__ __repr__ __str__
+__format__ retain_grad _set_grad_enabled is_complex storage_offset untyped_storage get_device type ndimension
+is_same_size __contains__ _record_function_enter_new _record_function_exit._RecordFunction manual_seed __deepcopy__
+__reduce_ex__ result_type is_grad_enabled is_inference set_default_dtype get_default_dtype __dir__ finfo
+register_post_accumulate_grad_hook zero_grad is_nonzero allclose equal is_tensor share_memory_"""
+IGNORED = set(_IGNORED.split())
 
 
 @dataclass

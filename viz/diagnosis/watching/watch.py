@@ -122,7 +122,7 @@ class Watch:
         return cpu - ours, ours
 
     def weigh(self, now: bool = False) -> None:
-        """Stop watching, or begin again, by what it has cost: between two steps, or `now`, amid very many ops."""
+        """Pause or resume watching by what it has cost so far: between two steps or, amid very many ops, `now`."""
         seen = self.seen
         alone, ours = self.taken()
         full = len(seen.ops) >= self._full
@@ -241,7 +241,7 @@ class _Aside:
 
 
 class Register(Generic[Known]):
-    """What is known of objects, by identity. None of it is taken for that of another object when one is freed."""
+    """What is known of objects, by identity: a new object never inherits what was known of a freed one."""
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[Callable[[], Any], Known]] = {}

@@ -95,7 +95,7 @@ class Writes:
             self.watch.seen.passes[nr - 1].used = True
 
     def thrown_away(self, leaves: list[int]) -> tuple[int, ...]:
-        """The passes of whose gradients, about to be set back, no step has made use."""
+        """The passes whose gradients are about to be reset although no step has used them."""
         return tuple(sorted({nr for leaf in leaves for nr in self._waiting.get(leaf, ())}))
 
     def emptied(self, leaf: int) -> None:

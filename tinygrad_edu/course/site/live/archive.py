@@ -153,13 +153,8 @@ def prepared(
             _write(folder / tree, files)
         jobs = {"trees": _TREES, "first": first, "presses": presses, "opening": opening}
         (folder / "jobs.json").write_text(json.dumps(jobs))
-        done = subprocess.run(
-            [node(), str(HERE / "prepare.mjs"), scratch],
-            capture_output=True,
-            text=True,
-            timeout=PREPARE_LIMIT_S,
-            check=False,
-        )
+        command = [node(), str(HERE / "prepare.mjs"), scratch]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PREPARE_LIMIT_S, check=False)
         if done.returncode:
             raise PartError(f"Node.js could not prepare the site's Python: {done.stderr.strip()[-2000:]}")
         used = json.loads((folder / "used.json").read_text())

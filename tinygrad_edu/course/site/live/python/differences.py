@@ -57,9 +57,11 @@ def _clock(limits: Any) -> None:
 
 
 class Used:
-    """The processor time of an answer, which a page cannot ask for: the time between its steps. Between two steps that
-    are further apart than `GAP`, the machine did something else: on a busy one, a correct answer was taken for an
-    endless loop."""
+    """The processor time of an answer, which a page cannot ask for: the time between its steps.
+
+    Between two steps that are further apart than `GAP`, the machine did something else: on a busy one, a correct answer
+    was taken for an endless loop.
+    """
 
     GAP = 0.01  # seconds
 

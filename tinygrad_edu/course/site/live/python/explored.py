@@ -59,8 +59,10 @@ def _linked() -> Any:
     from viz.widgets.explorer import Explorer
 
     class Linked(Explorer):
-        """An explorer that opens with the switches of a link, and looks as it did to whoever pressed them: no switch
-        turns a picture round, so for every room the bare program decides how the graph is laid out."""
+        """An explorer that opens with the switches of a link, and looks as it did to whoever pressed them.
+
+        No switch turns a picture round: for every room the bare program decides how the graph is laid out.
+        """
 
         _bare: dict[str, Any] | None = None
 

@@ -66,8 +66,10 @@ def start() -> None:
 
 
 def press_every_switch(texts: Sequence[str]) -> None:
-    """Record the program of each explorer in this process with each of its switches, and with combinations of them. The
-    combinations are of two or three switches that one of the `texts` beside an explorer names."""
+    """Record the program of each explorer in this process with each of its switches, and with combinations of them.
+
+    The combinations are of two or three switches that one of the `texts` beside an explorer names.
+    """
     from ipywidgets.widgets.widget import _instances
 
     from viz import engines
