@@ -207,6 +207,7 @@ for factor in (1, 2):
     folded = Boxes(Drawn(viz.record(program, engine=engine).graph), (), LOOPS)
     running = [folded.units[key] for key in folded.units[ROOT].children if folded.units[key].ops]
     assert [(unit.title, unit.kind) for unit in running] == [("2 steps", "module")]
+    assert all(tail != head for unit in folded.units.values() for tail, head in unit.links)
 
 
 def test_the_result_of_a_layer_of_the_library_stands_beside_it():

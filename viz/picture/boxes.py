@@ -591,7 +591,8 @@ class Boxes:
                 if not tail or tail == head:
                     continue
                 if op.whole and source == key:  # at most one arrow from a step to a module whose parameters it moves
-                    found.setdefault(ROOT, {})[tail[1], head[1]] = None
+                    at = next(at for at, (one, other) in enumerate(zip(tail, head, strict=False)) if one != other)
+                    found.setdefault(tail[at - 1], {})[tail[at], head[at]] = None
                 else:
                     self._join(found, tail, head)
         for key, links in found.items():
