@@ -263,11 +263,15 @@ class Watch:
                 self._know_modules(name, thing)
 
     def name(self, outer: dict[str, Any]) -> None:
-        """Take the names of tensors that the program has not made itself, where it has used them."""
+        """Take the names of tensors that the program has not made itself, where it has used them, whatever version."""
+        values = self.graph.values
         for name, thing in outer.items():
             for path, tensor in tensors_in(thing, self.engine):
-                if self.reader.known(tensor) is not None:
-                    self.reader.bind(name + path, tensor)
+                if self.reader.known(tensor) is None:
+                    continue
+                value = values[self.reader.bind(name + path, tensor)]
+                while value.how_shared == "in-place" and not (before := values[value.shares or ""]).name:
+                    before.name, before.names, value = value.name, [value.name], before
 
     def _is_known(self, module: Any, inside: bool) -> bool:
         known = self._modules.get(id(module))
