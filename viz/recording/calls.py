@@ -8,6 +8,7 @@ import inspect
 import io
 import math
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FrameType, MappingProxyType
@@ -88,6 +89,7 @@ class _Inside(Watch):
         op.function = (self._call or ("", None))[0]
         op.module, op.calls, op.call = self._module(None), list(self.running), self._count
         self._met.append(op)
+        self._is_of_another_thread(op)
         for _, saved in saved_tensors(self.engine, node):
             if self.engine.is_tensor(saved) and (place := self.engine.storage(saved)):
                 self.kept[place] = saved.numel() * saved.element_size()
@@ -244,7 +246,7 @@ def run(
             own = {engine.storage(one) for one in engine.parameters(model)}
     if end is not None:
         made.loss = watch.graph.values[watch.graph.roots[-1]].array = summarise(engine.array(end), engine.dtype(end))
-    made.flops = 0 if closed else watch.flops  # nobody counts those inside a closed box
+    made.flops = 0 if closed or watch.left_thread else watch.flops  # nobody counts those that were not seen
     made.kept = sum(size for place, size in watch.kept.items() if place not in own)
     _forget_unused(watch.graph)
     name_values(watch.graph)
@@ -267,7 +269,7 @@ def _open(engine: Engine, module: Any, path: str = "", known: set[int] | None = 
 
 
 class _Hook:
-    """A hook on a module of the model. In the program's copies of the module, and within a trace, it does nothing."""
+    """A hook on a module of the model. In the program's copies of it, in a trace, in another thread it does nothing."""
 
     def __init__(
         self,
@@ -275,10 +277,10 @@ class _Hook:
         run: Callable[..., None] = print,
         is_traced: Callable[[], Any] = bool,
     ) -> None:
-        self._parts, self._run, self._is_traced = parts, run, is_traced
+        self._parts, self._run, self._is_traced, self._thread = parts, run, is_traced, threading.get_ident()
 
     def __call__(self, module: Any, *given: Any) -> None:
-        if not self._is_traced() and id(module) in self._parts:
+        if not self._is_traced() and id(module) in self._parts and threading.get_ident() == self._thread:
             self._run(module, *given)
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
@@ -297,7 +299,8 @@ def _watching(watch: _Inside) -> Iterator[None]:
             begins, ends = (_Hook(watch.parts, one, engine.is_traced) for one in (watch.begins, watch.ends))
             handles.append(module.register_forward_pre_hook(begins, with_kwargs=True))
             handles.append(module.register_forward_hook(ends, with_kwargs=True, always_call=True))
-    before = sys.gettrace()
+    before, of_threads = sys.gettrace(), threading.gettrace()
+    threading.settrace(watch.leave_thread)
     if closed or engine.compiles():
         sys.settrace(watch.trace)
     watch.begin()
@@ -305,6 +308,7 @@ def _watching(watch: _Inside) -> Iterator[None]:
         yield
     finally:
         sys.settrace(before)
+        threading.settrace(of_threads)
         watch.end()
         watch.passes.close()
         for handle in handles:

@@ -14,7 +14,7 @@ from typing import Any
 from viz.engines import PARTS_OF_FUNCTION, Engine
 from viz.recording.graph import Argument, Op, Value
 from viz.recording.notation import base_name, called
-from viz.recording.passes import Pass, Passes
+from viz.recording.passes import ELSEWHERE, Pass, Passes
 from viz.recording.reader import Reader, about_module, legible, tensors_in
 from viz.recording.recording import Event
 from viz.recording.source import Loops, Source, variables_of
@@ -756,6 +756,11 @@ class Watch:
                 found.setdefault(key, name)
         return found
 
+    def _is_of_another_thread(self, op: Op) -> None:
+        """Say that a part is missing, if nobody saw the call of an op and the program has started a thread."""
+        if self.left_thread and not op.function and not op.custom and not self.graph.note:
+            self.graph.note = f"A part of the program ran in {ELSEWHERE}"
+
     def _met_op(self, op: Op, node: Any) -> None:
         """A new node: record the call that made it, and observe it."""
         function, line = self._call or ("", self.source.line(sys._getframe(1)))
@@ -767,6 +772,7 @@ class Watch:
         op.turns = self._turns(sys._getframe(1)) if op.module else {}
         op.during = "backward" if self.passes.current is not None else "forward"
         self._met.append(op)
+        self._is_of_another_thread(op)
         for saved in () if function else op.saved:  # nobody saw its inputs: it shows those that it saved
             value = self.graph.values.get(saved.value or "")
             if value is not None and value.op is None and value.key not in op.inputs and None in op.inputs:
