@@ -357,8 +357,7 @@ class Torch(Engine):
         kind, inner = type(tensor), self._inner
         own_code = kind.__torch_dispatch__ is not inner._disabled_torch_dispatch_impl
         if inner._has_storage(tensor) and not (own_code or tensor.is_meta or tensor.is_nested):
-            usual = tensor.data_ptr() > tensor.storage_offset() * tensor.element_size()
-            return "" if usual or not self.is_freed(tensor) else "its memory was freed"
+            return "" if inner._data_address(tensor) or not self.is_freed(tensor) else "its memory was freed"
         if tensor.is_meta or tensor.is_nested:
             return "a tensor on meta has no numbers" if tensor.is_meta else "a nested tensor has no shape of its own"
         if own_code:
@@ -369,9 +368,9 @@ class Torch(Engine):
     def is_freed(self, tensor: Any) -> bool:
         if not (self._inner._has_storage(tensor) and tensor.numel()):
             return False
-        # Not by its storage: PyTorch adds to no gradient in place whose storage was asked for.
-        nowhere = tensor.data_ptr() <= tensor.storage_offset() * tensor.element_size()
-        return nowhere and not (tensor.is_meta or tensor._is_zerotensor())
+        # Not by its storage: PyTorch adds to no gradient in place whose storage was asked for. Nor by `data_ptr()`: it
+        # copies memory that is shared until somebody writes to it.
+        return not (self._inner._data_address(tensor) or tensor.is_meta or tensor._is_zerotensor())
 
     def shape(self, tensor: Any) -> list[int] | None:
         return None if getattr(tensor, "is_nested", False) else super().shape(tensor)
@@ -388,7 +387,10 @@ class Torch(Engine):
         return np.asarray(plain.to("cpu", copy=True).numpy(force=True))
 
     def _storage(self, tensor: Any) -> int:
-        return 0 if self.why_unreadable(tensor) else int(tensor.untyped_storage().data_ptr())
+        if self.why_unreadable(tensor):
+            return 0
+        shared_until_written = self._inner._is_cow_tensor(tensor)  # by two storages with one address
+        return int((self._inner._storage_address if shared_until_written else self._inner._data_address)(tensor))
 
     def quietly(self) -> AbstractContextManager[Any]:
         if self._modes_below() or self._transforms() or self._is_profiled():

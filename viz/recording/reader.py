@@ -569,9 +569,6 @@ class Reader:
         self._unplaced.clear()
         return self._at.get(pointer, [])
 
-    @staticmethod
-    def _address(tensor: Any) -> int:
-        try:
-            return int(tensor.data_ptr())
-        except RuntimeError:  # sparse and batched tensors have no single address
-            return 0
+    def _address(self, tensor: Any) -> int:
+        place = self.engine.storage(tensor)
+        return place and place + int(tensor.storage_offset() * tensor.element_size())
