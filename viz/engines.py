@@ -50,6 +50,13 @@ class Engine(ABC):
         """Whether what runs now is traced into another program, in which our reading would be. Asked for each op."""
         return False
 
+    def as_written(self, function: Any, frame: FrameType) -> Any:
+        """The engine's own function where a mode is given one that the program has put in its place, and that runs now.
+
+        `frame` is what called the mode.
+        """
+        return function
+
     def is_tensor(self, thing: Any) -> bool:
         """Whether `thing` is a tensor of this engine."""
         return isinstance(thing, self.tensor_type)
@@ -348,10 +355,28 @@ class Torch(Engine):
         self._modes_below, self._transforms = inner._len_torch_dispatch_stack, inner._functorch.peek_interpreter_stack
         self.swaps, nn = module.utils.swap_tensors.__code__, module.nn
         self._fused = nn.MultiheadAttention, nn.TransformerEncoder, nn.TransformerEncoderLayer
+        self._asks = module.overrides.handle_torch_function.__code__
         self._of_numpy = {module.float64, module.float32, module.float16}
 
     def is_traced(self) -> bool:
         return bool(self.module.compiler.is_compiling() or self.module._C._get_tracing_state())
+
+    def as_written(self, function: Any, frame: FrameType) -> Any:
+        home = getattr(function, "__globals__", {}).get("__name__") or type(function).__module__
+        if home.partition(".")[0] in (TORCH, "builtins"):
+            return function
+        if frame.f_code is not self._asks or frame.f_back is None:  # PyTorch looked up its method, of C, by name
+            base = self._inner.TensorBase
+            names = [name for name, one in vars(self.tensor_type).items() if one is function and hasattr(base, name)]
+            return getattr(base, names[0]) if len(names) == 1 else function
+        asks = frame.f_back  # a function, in Python, that looked itself up by name
+        code, given = asks.f_code, asks.f_locals
+        if getattr(function, "__code__", None) is code or code.co_freevars:
+            return function
+        count, names = code.co_argcount, code.co_varnames  # its own values stand for what this call leaves out
+        found = FunctionType(code, asks.f_globals, code.co_name, tuple(given[name] for name in names[:count]))
+        found.__kwdefaults__ = {name: given[name] for name in names[count : count + code.co_kwonlyargcount]}
+        return found
 
     def why_unreadable(self, tensor: Any) -> str:
         kind, inner = type(tensor), self._inner
