@@ -146,6 +146,10 @@ class Engine(ABC):
         """Why no call can be seen inside a module; empty if the engine calls what is in it."""
         return ""
 
+    def is_fused(self, module: Any, given: tuple[Any, ...]) -> bool:
+        """Whether the engine may run a module by a function of its own for evaluation, which no function mode sees."""
+        return False
+
     def closed_call(self, frame: FrameType) -> tuple[Any, str] | None:
         """The compiled function or module that runs in a frame of kind `closed`, and its name; None if neither does."""
         return None
@@ -158,10 +162,38 @@ class Engine(ABC):
         """Whether a parameter or buffer has numbers; that of a lazy module has none before the first call."""
         return not type(tensor).__name__.startswith("Uninitialized")
 
-    def parameters(self, module: Any, recurse: bool = True) -> Iterator[Any]:
-        """The parameters of a module, also where the program has given it a method of that name."""
-        found: Iterator[Any] = self.module_type.parameters(module, recurse)
-        return found
+    def modules(
+        self, root: Any, prefix: str = "", again: bool = False, closed: bool = False
+    ) -> Iterator[tuple[str, Any]]:
+        """A module and those inside it, with their paths: each once, or `again` at each path; `closed` ones stay so.
+
+        `named_modules`, and what builds on it, may be the program's own method.
+        """
+        met, stack = set[int](), [(prefix, root, frozenset[int]())]
+        while stack:
+            path, module, above = stack.pop()
+            if id(module) in (above if again else met):
+                continue
+            met.add(id(module))
+            yield path, module
+            inside = [] if closed and self.why_closed(module) else [*module._modules.items()]
+            above |= {id(module)}
+            stack += [(joined(path, name), one, above) for name, one in reversed(inside) if one is not None]
+
+    def held(
+        self, root: Any, kind: str = "_parameters", prefix: str = "", again: bool = False
+    ) -> Iterator[tuple[str, Any]]:
+        """The parameters or `_buffers` of a module and of those inside it, likewise."""
+        met = set[int]()
+        for path, module in self.modules(root, prefix, again):
+            for name, one in getattr(module, kind).items():
+                if one is not None and (again or id(one) not in met):
+                    met.add(id(one))
+                    yield joined(path, name), one
+
+    def parameters(self, root: Any) -> Iterator[Any]:
+        """The parameters of a module and of those inside it."""
+        return (one for _, one in self.held(root))
 
     @abstractmethod
     def set_version(self, tensor: Any, version: int) -> None:
@@ -469,9 +501,11 @@ class Torch(Engine):
     def _is_scripted(self, module: Any) -> bool:
         return isinstance(module, self.module.jit.ScriptModule)
 
-    def _is_fused(self, module: Any) -> bool:
-        """Whether PyTorch may run a module by one function that it has for evaluation, which no function mode sees."""
-        return isinstance(module, self._fused) and not (module.training or self.module.is_grad_enabled())
+    def is_fused(self, module: Any, given: tuple[Any, ...]) -> bool:
+        if module.training or all(kind.forward is not type(module).forward for kind in self._fused):
+            return False
+        learn = (*self.parameters(module), *self.tensors(given)) if self.module.is_grad_enabled() else ()
+        return not any(one.requires_grad for one in learn)
 
     def why_closed(self, module: Any) -> str:
         if self._is_scripted(module):
@@ -492,8 +526,9 @@ class Torch(Engine):
     def closed_call(self, frame: FrameType) -> tuple[Any, str] | None:
         function = frame.f_locals.get("fn")
         if function is None:
-            module = frame.f_locals["self"]
-            return (module, self.kind(module)) if self._is_scripted(module) or self._is_fused(module) else None
+            module, *given = (frame.f_locals[name] for name in ("self", "args", "kwargs"))
+            fused = self.is_fused(module, tuple(given))
+            return (module, self.kind(module)) if self._is_scripted(module) or fused else None
         module = getattr(function, "__wrapped__", getattr(function, "__self__", None))
         return (module, self.kind(module)) if self.is_module(module) else (function, f"compiled {function.__name__}")
 
@@ -665,6 +700,11 @@ def _of_numpy() -> _Random:
 
 
 _first_drawn: dict[tuple[str, int], Any] = {}  # by source and seed: shows whether anything was drawn
+
+
+def joined(path: str, name: str) -> str:
+    """The path of a part below another."""
+    return f"{path}.{name}" if path and name else path or name
 
 
 @functools.cache

@@ -251,7 +251,7 @@ class Watch:
         """Remember the path of a module and of those inside it. The first name that the program itself gives stays."""
         if self._is_known(root, inside):
             return
-        for path, module in root.named_modules(prefix=name):
+        for path, module in self.engine.modules(root, name):
             if not self._is_known(module, inside):
                 self._modules[id(module)] = weakref.ref(module), path, inside
                 self.graph.modules[path] = about_module(self.engine, module)
@@ -279,7 +279,7 @@ class Watch:
 
     def _name_buffers(self, name: str, module: Any) -> None:
         """Name buffers that an op used by their path; a mere counter of a module is not part of the picture."""
-        for path, buffer in module.named_buffers(prefix=name):
+        for path, buffer in self.engine.held(module, "_buffers", name):
             if self.reader.known(buffer) in self._used:
                 self.reader.bind(path, buffer)
 
