@@ -502,7 +502,8 @@ class Torch(Engine):
         return isinstance(module, self.module.jit.ScriptModule)
 
     def is_fused(self, module: Any, given: tuple[Any, ...]) -> bool:
-        if module.training or all(kind.forward is not type(module).forward for kind in self._fused):
+        own = next((kind.forward for kind in self._fused if isinstance(module, kind)), None)
+        if own is None or type(module).forward is not own or module.training:
             return False
         learn = (*self.parameters(module), *self.tensors(given)) if self.module.is_grad_enabled() else ()
         return not any(one.requires_grad for one in learn)
