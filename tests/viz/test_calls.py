@@ -99,12 +99,13 @@ def test_a_checkpointed_block_is_drawn_once(reentrant):
     assert heads == ["TBackward0", "AddmmBackward0"]
 
 
-def test_a_graph_is_drawn_without_a_new_run_of_its_checkpointed_block():
+def test_a_graph_is_drawn_without_a_new_run_of_its_checkpointed_block_and_played_with_one_that_is_undone():
     block = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
     y = checkpoint(block, X, use_reentrant=False).sum()
     picture = viz.draw(y)
     assert block[1].num_batches_tracked == 1
     assert {saved.state for op in picture.graph.ops.values() for saved in op.saved} == {"packed"}
+    assert viz.play(y).scene["steps"] and block[1].num_batches_tracked == 1
 
 
 CLOSED = {
