@@ -51,10 +51,7 @@ class Engine(ABC):
         return False
 
     def as_written(self, function: Any, frame: FrameType) -> Any:
-        """The engine's own function where a mode is given one that the program has put in its place, and that runs now.
-
-        `frame` is what called the mode.
-        """
+        """The engine's own function, where a mode, called in `frame`, is given what the program put in its place."""
         return function
 
     def is_tensor(self, thing: Any) -> bool:

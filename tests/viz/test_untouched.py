@@ -8,6 +8,8 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
 from torch import nn
 
 import viz
@@ -206,9 +208,8 @@ PROGRAMS = {  # what makes the model and its input; after `---` the step, if it 
 KNOWN = {
     ("state of every kind", "record"): {"modes"},  # a recording leaves the grad mode as it found it
     ("max norm", "draw"): {".model._parameters.weight"},  # the caption tells that forward wrote to it
-    ("reentrant checkpoint", "record"): {
-        ".x.grad"
-    },  # a copy of the tensor that PyTorch would have taken over: its version
+    ("reentrant checkpoint", "record"): {".x.grad"},  # a copy of the tensor that PyTorch would have taken over
+    ("reentrant checkpoint", "autograd"): {".x.grad"},  # likewise
 }
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -290,17 +291,8 @@ class World:
                 nodes[node] = node.name()
                 stack += [behind for behind, _ in node.next_functions]
         version = one._version if self.versions and not one.is_inference() else None
-        return (
-            one.dtype,
-            one.layout,
-            one.requires_grad,
-            len(one._backward_hooks or ()),
-            version,
-            torch._C._is_cow_tensor(one),
-            str(one.shape),
-            numbers,
-            [*nodes.values()],
-        )
+        own = version, one.layout is torch.strided and torch._C._is_cow_tensor(one), len(one._backward_hooks or ())
+        return one.dtype, one.layout, one.requires_grad, own, str(one.shape), numbers, [*nodes.values()]
 
 
 def differing(ours, theirs):
@@ -316,8 +308,10 @@ def record(world):
 
 
 def watch(world):
-    with viz.watch(world.names["model"], progress=False, every=1):
-        return world.step()
+    with viz.watch(world.names["model"], progress=False, every=1) as watched:
+        said = world.step()
+    assert not any("ended" in note for note in watched.notes)
+    return said
 
 
 def draw(world):
@@ -338,21 +332,66 @@ def compare(world):
     viz.compare(world.source)
 
 
+def behind(world):
+    said, thing = world.step(), world.names.get("loss", world.names.get("out"))
+    if isinstance(thing, torch.Tensor):
+        assert viz.draw(thing).svg
+    return said
+
+
+def play(world):
+    viz.play(world.names["step"])
+    for name in ("out", "loss"):
+        world.names.pop(name, None)
+
+
+def explore(world):
+    viz.explore(world.source)
+
+
+def cell(magic, world):
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance(user_ns={"step": world.names["step"]})
+    viz.load_ipython_extension(shell)
+    with capture_output():
+        error = shell.run_cell(f"%%{magic}\nstep()").error_in_exec
+    InteractiveShell.clear_instance()
+    return error and (type(error).__name__, str(error))
+
+
+def autograd(world):
+    return cell("autograd", world)
+
+
+def diagnosed(world):
+    return cell("diagnose", world)
+
+
+RUN = {record, watch, behind, autograd, diagnosed}  # these run the program as it runs without us
+
+
 @pytest.fixture(autouse=True)
 def grad_mode():
     yield
     torch.set_grad_enabled(True)  # a program may have left it off
 
 
+@pytest.mark.parametrize(
+    "entries",
+    [
+        pytest.param((record, watch, draw, diagnose, compare), id=""),
+        pytest.param((behind, play, explore, autograd, diagnosed), id="others", marks=pytest.mark.long),
+    ],
+)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_is_the_same_with_and_without_us(name):
+def test_a_program_is_the_same_with_and_without_us(name, entries):
     alone, differs = World(PROGRAMS[name]), {}
     states = [{versions: alone.look(versions) for versions in (True, False)}]
     raised = alone.step()
     states.append({versions: alone.look(versions) for versions in (True, False)})
-    for entry in (record, watch, draw, diagnose, compare):
-        world, versions = World(PROGRAMS[name]), entry is not diagnose
-        said, runs = entry(world), entry in (record, watch)
+    for entry in entries:
+        world, versions = World(PROGRAMS[name]), entry not in (diagnose, diagnosed)
+        said, runs = entry(world), entry in RUN
         found = differing(world.look(versions), states[runs][versions])
         if not runs:
             assert said in (None, raised)
