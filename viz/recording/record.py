@@ -227,7 +227,8 @@ class Recorder:
             except (Exception, SystemExit) as raised:
                 self.raised = raised
             finally:
-                module.set_grad_enabled(grad_was_on)
+                if self._given_namespace is None:  # a cell sets it for the notebook
+                    module.set_grad_enabled(grad_was_on)
         with self._reading():
             self._watch.name(outer)
         return self._finish(output.getvalue())
