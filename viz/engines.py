@@ -166,7 +166,7 @@ class Engine(ABC):
 
         `named_modules`, and what builds on it, may be the program's own method.
         """
-        met, stack = set[int](), [(prefix, root, frozenset[int]())]
+        met, stack = set[int](), [(prefix, root, tuple[int, ...]())]
         while stack:
             path, module, above = stack.pop()
             if id(module) in (above if again else met):
@@ -174,8 +174,9 @@ class Engine(ABC):
             met.add(id(module))
             yield path, module
             inside = [] if closed and self.why_closed(module) else [*module._modules.items()]
-            above |= {id(module)}
-            stack += [(joined(path, name), one, above) for name, one in reversed(inside) if one is not None]
+            if inside:
+                before, above = f"{path}." if path else "", (*above, id(module))
+                stack += [(before + name, one, above) for name, one in reversed(inside) if one is not None]
 
     def held(
         self, root: Any, kind: str = "_parameters", prefix: str = "", again: bool = False
@@ -186,7 +187,7 @@ class Engine(ABC):
             for name, one in getattr(module, kind).items():
                 if one is not None and (again or id(one) not in met):
                     met.add(id(one))
-                    yield joined(path, name), one
+                    yield f"{path}.{name}" if path else name, one
 
     def parameters(self, root: Any) -> Iterator[Any]:
         """The parameters of a module and of those inside it."""
@@ -698,11 +699,6 @@ def _of_numpy() -> _Random:
 
 
 _first_drawn: dict[tuple[str, int], Any] = {}  # by source and seed: shows whether anything was drawn
-
-
-def joined(path: str, name: str) -> str:
-    """The path of a part below another."""
-    return f"{path}.{name}" if path and name else path or name
 
 
 @functools.cache
