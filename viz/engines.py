@@ -403,9 +403,9 @@ class Torch(Engine):
         code, given = asks.f_code, asks.f_locals
         if getattr(function, "__code__", None) is code or code.co_freevars:
             return function
-        count, names = code.co_argcount, code.co_varnames  # its own values stand for what this call leaves out
-        found = FunctionType(code, asks.f_globals, code.co_name, tuple(given[name] for name in names[:count]))
-        found.__kwdefaults__ = {name: given[name] for name in names[count : count + code.co_kwonlyargcount]}
+        count, own = code.co_argcount, code.co_varnames  # its own values stand for what this call leaves out
+        found = FunctionType(code, asks.f_globals, code.co_name, tuple(given[name] for name in own[:count]))
+        found.__kwdefaults__ = {name: given[name] for name in own[count : count + code.co_kwonlyargcount]}
         return found
 
     def why_unreadable(self, tensor: Any) -> str:
