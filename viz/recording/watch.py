@@ -525,7 +525,8 @@ class Watch:
         if self.engine.is_traced():  # first: a compiler that reads this function would stop at what follows
             return func(*args, **kwargs)
         frame = sys._getframe(2)
-        func = self.engine.as_written(func, frame)
+        with Reading(self.engine, self.graph):
+            func = self.engine.as_written(func, frame)
         if self._idle > IDLE:
             with Reading(self.engine, self.graph):
                 self._look_again(frame)

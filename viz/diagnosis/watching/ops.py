@@ -65,7 +65,8 @@ class Ops:
         if self.watch.engine.is_traced():
             return func(*args, **kwargs)
         frame, hears = sys._getframe(2), None
-        func = self.watch.engine.as_written(func, frame)
+        with self.watch.aside:
+            func = self.watch.engine.as_written(func, frame)
         watch, name = self.watch, getattr(func, "__name__", "")
         if not watch.active or watch.within or (watch.skipping and name not in PASSES):
             return func(*args, **kwargs)
