@@ -182,7 +182,7 @@ def _know_modules(graph: Graph, modules: dict[str, Any]) -> bool:
     for name, module in modules.items():
         engine = engines.of(module)
         assert engine is not None
-        paths = {f"{name}.{path}".strip("."): one for path, one in module.named_modules()}
+        paths = {f"{name}.{path}".strip("."): one for path, one in engine.modules(module)}
         graph.modules |= {path: about_module(engine, one) for path, one in paths.items() if path}
     ops = list(graph.ops.values())
     places = places_of(graph, ops) if ops else None
@@ -383,7 +383,7 @@ def _of_tensors(thing: Any, names: dict[str, Any], module: Any, view: str | None
         graph.note = PARAMETERS_ALONE
     notation.name_values(graph)
     if by_module:
-        return NetworkPicture(graph, MODULES, title=_title(graph), caption=_guessed(graph, modules))
+        return NetworkPicture(graph, MODULES, title=_title(graph), caption=_guessed(reader, modules))
     state, longest, layers = _final_state(graph, folding)
     return Picture(
         graph, view if view in VIEWS else VIEWS[0], "auto", _title(graph), state, longest, layers, folding=folding
@@ -399,19 +399,19 @@ def _modules(reader: Reader, module: Any, frame: FrameType) -> dict[str, Any]:
         new = not name.startswith("_") and all(thing is not one for one in found.values())
         if new and reader.engine.is_module(thing) and any(map(reader.has, reader.engine.parameters(thing))):
             found[name] = thing
-    inner = [id(one) for module in found.values() for one in module.modules() if one is not module]
+    inner = [id(one) for module in found.values() for _, one in reader.engine.modules(module) if one is not module]
     return {name: thing for name, thing in found.items() if id(thing) not in inner}
 
 
-def _guessed(graph: Graph, modules: dict[str, Any]) -> str:
+def _guessed(reader: Reader, modules: dict[str, Any]) -> str:
     """What a picture must admit whose modules are known only from the names of parameters."""
     if not modules:
         return ""
     owners: dict[int, set[str]] = {}
     for name, module in modules.items():
-        for path, parameter in module.named_parameters(remove_duplicate=False):
-            owners.setdefault(id(parameter), set()).add(f"{name}.{path}".lstrip("."))
-    values = graph.values
+        for path, parameter in tensors_in(module, reader.engine):
+            owners.setdefault(id(parameter), set()).add(f"{name}{path}".lstrip("."))
+    graph, values = reader.graph, reader.graph.values
     named = {path for paths in owners.values() for path in paths}
     uses = Counter(
         key for op in graph.ops.values() for key in {*op.inputs} if key in values and values[key].name in named
@@ -458,7 +458,7 @@ def _is_list(thing: Any) -> bool:
 def _name(reader: Reader, names: dict[str, Any], module: Any, frame: Any) -> None:
     given = [(readable(name), tensor) for name, tensor in names.items()]
     if module is not None:
-        given += list(module.named_parameters(remove_duplicate=False))
+        given += list(reader.engine.held(module, again=True))
     for name, tensor in given:
         if reader.engine.is_tensor(tensor) and reader.has(tensor):
             reader.bind(name, tensor)

@@ -50,6 +50,10 @@ class Engine(ABC):
         """Whether what runs now is traced into another program, in which our reading would be. Asked for each op."""
         return False
 
+    def as_written(self, function: Any, frame: FrameType) -> Any:
+        """The engine's own function, where a mode, called in `frame`, is given what the program put in its place."""
+        return function
+
     def is_tensor(self, thing: Any) -> bool:
         """Whether `thing` is a tensor of this engine."""
         return isinstance(thing, self.tensor_type)
@@ -139,6 +143,10 @@ class Engine(ABC):
         """Why no call can be seen inside a module; empty if the engine calls what is in it."""
         return ""
 
+    def is_fused(self, module: Any, given: tuple[Any, ...]) -> bool:
+        """Whether the engine may run a module by a function of its own for evaluation, which no function mode sees."""
+        return False
+
     def closed_call(self, frame: FrameType) -> tuple[Any, str] | None:
         """The compiled function or module that runs in a frame of kind `closed`, and its name; None if neither does."""
         return None
@@ -151,10 +159,39 @@ class Engine(ABC):
         """Whether a parameter or buffer has numbers; that of a lazy module has none before the first call."""
         return not type(tensor).__name__.startswith("Uninitialized")
 
-    def parameters(self, module: Any, recurse: bool = True) -> Iterator[Any]:
-        """The parameters of a module, also where the program has given it a method of that name."""
-        found: Iterator[Any] = self.module_type.parameters(module, recurse)
-        return found
+    def modules(
+        self, root: Any, prefix: str = "", again: bool = False, closed: bool = False
+    ) -> Iterator[tuple[str, Any]]:
+        """A module and those inside it, with their paths: each once, or `again` at each path; `closed` ones stay so.
+
+        `named_modules`, and what builds on it, may be the program's own method.
+        """
+        met, stack = set[int](), [(prefix, root, tuple[int, ...]())]
+        while stack:
+            path, module, above = stack.pop()
+            if id(module) in (above if again else met):
+                continue
+            met.add(id(module))
+            yield path, module
+            inside = [] if closed and self.why_closed(module) else [*module._modules.items()]
+            if inside:
+                before, above = f"{path}." if path else "", (*above, id(module))
+                stack += [(before + name, one, above) for name, one in reversed(inside) if one is not None]
+
+    def held(
+        self, root: Any, kind: str = "_parameters", prefix: str = "", again: bool = False
+    ) -> Iterator[tuple[str, Any]]:
+        """The parameters or `_buffers` of a module and of those inside it, likewise."""
+        met = set[int]()
+        for path, module in self.modules(root, prefix, again):
+            for name, one in getattr(module, kind).items():
+                if one is not None and (again or id(one) not in met):
+                    met.add(id(one))
+                    yield f"{path}.{name}" if path else name, one
+
+    def parameters(self, root: Any) -> Iterator[Any]:
+        """The parameters of a module and of those inside it."""
+        return (one for _, one in self.held(root))
 
     @abstractmethod
     def _edge(self, tensor: Any) -> Any:
@@ -352,17 +389,34 @@ class Torch(Engine):
         self._modes_below, self._transforms = inner._len_torch_dispatch_stack, inner._functorch.peek_interpreter_stack
         self.swaps, nn = module.utils.swap_tensors.__code__, module.nn
         self._fused = nn.MultiheadAttention, nn.TransformerEncoder, nn.TransformerEncoderLayer
+        self._asks = module.overrides.handle_torch_function.__code__
         self._of_numpy = {module.float64, module.float32, module.float16}
 
     def is_traced(self) -> bool:
         return bool(self.module.compiler.is_compiling() or self.module._C._get_tracing_state())
 
+    def as_written(self, function: Any, frame: FrameType) -> Any:
+        home = getattr(function, "__globals__", {}).get("__name__") or type(function).__module__
+        if home.partition(".")[0] in (TORCH, "builtins"):
+            return function
+        if frame.f_code is not self._asks or frame.f_back is None:  # PyTorch looked up its method, of C, by name
+            base = self._inner.TensorBase
+            names = [name for name, one in vars(self.tensor_type).items() if one is function and hasattr(base, name)]
+            return getattr(base, names[0]) if len(names) == 1 else function
+        asks = frame.f_back  # a function, in Python, that looked itself up by name
+        code, given = asks.f_code, asks.f_locals
+        if getattr(function, "__code__", None) is code or code.co_freevars:
+            return function
+        count, own = code.co_argcount, code.co_varnames  # its own values stand for what this call leaves out
+        found = FunctionType(code, asks.f_globals, code.co_name, tuple(given[name] for name in own[:count]))
+        found.__kwdefaults__ = {name: given[name] for name in own[count : count + code.co_kwonlyargcount]}
+        return found
+
     def why_unreadable(self, tensor: Any) -> str:
         kind, inner = type(tensor), self._inner
         own_code = kind.__torch_dispatch__ is not inner._disabled_torch_dispatch_impl
         if inner._has_storage(tensor) and not (own_code or tensor.is_meta or tensor.is_nested):
-            usual = tensor.data_ptr() > tensor.storage_offset() * tensor.element_size()
-            return "" if usual or not self.is_freed(tensor) else "its memory was freed"
+            return "" if inner._data_address(tensor) or not self.is_freed(tensor) else "its memory was freed"
         if tensor.is_meta or tensor.is_nested:
             return "a tensor on meta has no numbers" if tensor.is_meta else "a nested tensor has no shape of its own"
         if own_code:
@@ -373,9 +427,9 @@ class Torch(Engine):
     def is_freed(self, tensor: Any) -> bool:
         if not (self._inner._has_storage(tensor) and tensor.numel()):
             return False
-        # Not by its storage: PyTorch adds to no gradient in place whose storage was asked for.
-        nowhere = tensor.data_ptr() <= tensor.storage_offset() * tensor.element_size()
-        return nowhere and not (tensor.is_meta or tensor._is_zerotensor())
+        # Not by its storage: PyTorch adds to no gradient in place whose storage was asked for. Nor by `data_ptr()`: it
+        # copies memory that is shared until somebody writes to it.
+        return not (self._inner._data_address(tensor) or tensor.is_meta or tensor._is_zerotensor())
 
     def shape(self, tensor: Any) -> list[int] | None:
         return None if getattr(tensor, "is_nested", False) else super().shape(tensor)
@@ -392,7 +446,10 @@ class Torch(Engine):
         return np.asarray(plain.to("cpu", copy=True).numpy(force=True))
 
     def _storage(self, tensor: Any) -> int:
-        return 0 if self.why_unreadable(tensor) else int(tensor.untyped_storage().data_ptr())
+        if self.why_unreadable(tensor):
+            return 0
+        shared_until_written = self._inner._is_cow_tensor(tensor)  # by two storages with one address
+        return int((self._inner._storage_address if shared_until_written else self._inner._data_address)(tensor))
 
     def quietly(self) -> AbstractContextManager[Any]:
         if self._modes_below() or self._transforms() or self._is_profiled():
@@ -446,9 +503,12 @@ class Torch(Engine):
     def _is_scripted(self, module: Any) -> bool:
         return isinstance(module, self.module.jit.ScriptModule)
 
-    def _is_fused(self, module: Any) -> bool:
-        """Whether PyTorch may run a module by one function that it has for evaluation, which no function mode sees."""
-        return isinstance(module, self._fused) and not (module.training or self.module.is_grad_enabled())
+    def is_fused(self, module: Any, given: tuple[Any, ...]) -> bool:
+        own = next((kind.forward for kind in self._fused if isinstance(module, kind)), None)
+        if own is None or type(module).forward is not own or module.training:
+            return False
+        learn = (*self.parameters(module), *self.tensors(given)) if self.module.is_grad_enabled() else ()
+        return not any(one.requires_grad for one in learn)
 
     def why_closed(self, module: Any) -> str:
         if self._is_scripted(module):
@@ -469,8 +529,9 @@ class Torch(Engine):
     def closed_call(self, frame: FrameType) -> tuple[Any, str] | None:
         function = frame.f_locals.get("fn")
         if function is None:
-            module = frame.f_locals["self"]
-            return (module, self.kind(module)) if self._is_scripted(module) or self._is_fused(module) else None
+            module, *given = (frame.f_locals[name] for name in ("self", "args", "kwargs"))
+            fused = self.is_fused(module, tuple(given))
+            return (module, self.kind(module)) if self._is_scripted(module) or fused else None
         module = getattr(function, "__wrapped__", getattr(function, "__self__", None))
         return (module, self.kind(module)) if self.is_module(module) else (function, f"compiled {function.__name__}")
 

@@ -24,6 +24,7 @@ from viz.frames.scene import scene
 from viz.monitor.watch import Watch
 from viz.picture.network import CELL
 from viz.recording import own
+from viz.recording.graph import Graph
 from viz.recording.record import record, record_backward
 from viz.recording.recording import Recording
 from viz.recording.state import as_before, found_in
@@ -58,7 +59,8 @@ def play_anything(thing: Any, *, step: int | None = None, **options: Any) -> Pla
 
     Args:
         thing: a program as `viz.record` takes it, a tensor with a graph behind it, or a `Recording`. A function runs
-        once; what it uses (networks, optimizers, tensors) is put back. For a tensor nothing runs, and `.grad` stays.
+        once; what it uses (networks, optimizers, tensors) is put back. Behind a tensor the backward pass runs, with the
+        hooks of the program; `.grad` and networks are put back.
         step: where it starts; -1 is the last step. By default it is the first that shows something.
         options: those of `viz.record`.
 
@@ -78,7 +80,12 @@ def play_anything(thing: Any, *, step: int | None = None, **options: Any) -> Pla
         with _put_back(thing, options):
             return play(record(thing, **options), step)
     frame = sys._getframe(1)
-    return play(record_backward(thing, {**frame.f_globals, **frame.f_locals}), step)
+    names = {**frame.f_globals, **frame.f_locals}
+    networks = [
+        one for one in found_in(engine, names) if engine.is_module(one)
+    ]  # of which a checkpoint may run a block
+    with as_before(engine, networks, Graph()):
+        return play(record_backward(thing, names), step)
 
 
 @contextlib.contextmanager

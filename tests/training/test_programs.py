@@ -57,15 +57,6 @@ def linear_regression_by_hand(T):
     return w, b
 
 
-def softmax_regression(T):
-    T.manual_seed(0)
-    x, y = _data(T)
-    net = T.nn.Sequential(T.nn.Flatten(), T.nn.Linear(4, 3))
-    net.apply(lambda m: T.nn.init.normal_(m.weight, std=0.01) if isinstance(m, T.nn.Linear) else None)
-    losses = _train(T, net, x, y, T.nn.CrossEntropyLoss(), T.optim.SGD(net.parameters(), lr=0.1))
-    return losses, (net(x).argmax(1) == y).float().mean()
-
-
 def lenet_of_lazy_layers(T):
     T.manual_seed(0)
     first = [T.nn.LazyConv2d(4, kernel_size=5, padding=2), T.nn.Sigmoid(), T.nn.AvgPool2d(2, 2)]
@@ -226,28 +217,6 @@ def proximal_policy_optimisation(T):
     return log
 
 
-def triplet_and_cosine(T):
-    T.manual_seed(0)
-    net = T.nn.Linear(4, 3)
-    a, p, n = (net(T.randn(5, 4)) for _ in range(3))
-    loss = (
-        T.nn.TripletMarginLoss(margin=1.0)(a, p, n)
-        + T.nn.CosineEmbeddingLoss()(a, n, -T.ones(5))
-        + (1 - T.cosine_similarity(a, p)).mean()
-    )
-    loss.backward()
-    return loss, net.weight.grad
-
-
-def text_convolution(T):
-    T.manual_seed(0)
-    emb, convs = T.nn.Embedding(10, 4), T.nn.ModuleList([T.nn.Conv1d(4, 3, k) for k in (2, 3)])
-    x = T.randint(0, 10, (2, 6))
-    h = T.cat([T.nn.functional.relu(c(emb(x).permute(0, 2, 1))).max(dim=2)[0] for c in convs], 1)
-    h.sum().backward()
-    return h, emb.weight.grad
-
-
 def conditional_random_field(T):
     def log_sum_exp(vec):
         largest = vec[0, T.argmax(vec, 1).item()]
@@ -281,21 +250,6 @@ def maml_step(T):
     return outer, w.grad, b.grad
 
 
-def knowledge_distillation(T):
-    F = T.nn.functional
-    T.manual_seed(0)
-    teacher, student = T.nn.Linear(4, 3), T.nn.Linear(4, 3)
-    x, y = _data(T)
-    with T.no_grad():
-        soft = F.softmax(teacher(x) / 2.0, dim=1)
-    logits = student(x)
-    loss = F.kl_div(F.log_softmax(logits / 2.0, dim=1), soft, reduction="batchmean") * 4 + F.cross_entropy(
-        logits, y, label_smoothing=0.1
-    )
-    loss.backward()
-    return loss, student.weight.grad
-
-
 def adversarial_example(T):
     T.manual_seed(0)
     net = T.nn.Sequential(T.nn.Linear(4, 8), T.nn.ReLU(), T.nn.Linear(8, 3))
@@ -327,69 +281,6 @@ def saliency_and_class_maps(T):
     return x.grad.abs().max(dim=1)[0], cam.detach()
 
 
-def learning_rate_schedules(T):
-    T.manual_seed(0)
-    p = T.nn.Parameter(T.ones(2))
-    optimizer = T.optim.SGD([p], lr=0.1, momentum=0.9)
-    S = T.optim.lr_scheduler
-    warm = S.LinearLR(optimizer, start_factor=0.1, total_iters=3)
-    schedule = S.SequentialLR(optimizer, [warm, S.CosineAnnealingLR(optimizer, T_max=5)], milestones=[3])
-    rates = []
-    for _ in range(7):
-        optimizer.zero_grad()
-        (p**2).sum().backward()
-        optimizer.step()
-        schedule.step()
-        rates.append(optimizer.param_groups[0]["lr"])
-    plateau = S.ReduceLROnPlateau(optimizer, patience=0, factor=0.5)
-    for metric in (1.0, 1.0, 1.0):
-        plateau.step(metric)
-    return rates, p, optimizer.param_groups[0]["lr"]
-
-
-def loaders_of_data(T):
-    D = T.utils.data
-    T.manual_seed(0)
-
-    class Squares(D.Dataset):
-        def __len__(self):
-            return 10
-
-        def __getitem__(self, i):
-            return T.tensor([float(i)]), i % 2
-
-    train, test = D.random_split(Squares(), [7, 3])
-    batches = [(x, y) for x, y in D.DataLoader(train, batch_size=3, shuffle=True, drop_last=False)]
-    sampler = D.WeightedRandomSampler([0.1, 0.9, 0.5], 5)
-    endless = iter(D.RandomSampler(Squares(), replacement=True, num_samples=10**10))
-    return batches, len(test), list(sampler), [next(endless) for _ in range(3)]
-
-
-def checkpoint_and_resume(T):
-    T.manual_seed(0)
-    x, y = _data(T)
-    net = T.nn.Linear(4, 3)
-    optimizer = T.optim.Adam(net.parameters(), lr=0.1)
-    _train(T, net, x, y, T.nn.CrossEntropyLoss(), optimizer, 2)
-    saved = {"model": {k: v.clone() for k, v in net.state_dict().items()}, "optimizer": optimizer.state_dict()}
-    other = T.nn.Linear(4, 3)
-    print_of_keys = str(other.load_state_dict(saved["model"]))
-    again = T.optim.Adam(other.parameters(), lr=0.1)
-    again.load_state_dict(saved["optimizer"])
-    return _train(T, other, x, y, T.nn.CrossEntropyLoss(), again, 3), print_of_keys
-
-
-def devices_by_habit(T):
-    device = T.device("cuda" if T.cuda.is_available() else "cpu")
-    T.manual_seed(0)
-    if T.cuda.is_available():
-        T.cuda.manual_seed_all(0)
-    net = T.nn.Linear(3, 2).to(device)
-    x = T.ones(2, 3, device=device)
-    T.cuda.empty_cache()
-    return net(x), list(net.state_dict()), str(x.device), T.cuda.device_count()
-
-
 def physics_informed_network(T):
     T.manual_seed(0)
     net = T.nn.Sequential(T.nn.Linear(1, 8), T.nn.Tanh(), T.nn.Linear(8, 1))
@@ -400,21 +291,6 @@ def physics_informed_network(T):
     loss = ((d2u + 4 * u) ** 2).mean() + (net(T.zeros(1, 1)) - 1).pow(2).mean()
     loss.backward()
     return loss, net[0].weight.grad
-
-
-def graph_convolution(T):
-    T.manual_seed(0)
-    edges = T.tensor([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]])
-    A = T.zeros(4, 4)
-    A[edges[0], edges[1]] = 1
-    A = A + A.T + T.eye(4)
-    D = T.diag(A.sum(1).pow(-0.5))
-    x, w = T.randn(4, 3), T.nn.Parameter(T.nn.init.xavier_uniform_(T.empty(3, 2)))
-    out = T.log_softmax(D @ A @ D @ x @ w, dim=1)
-    pooled = T.zeros(2, 2).index_add(0, T.tensor([0, 0, 1, 1]), out)
-    loss = T.nn.functional.nll_loss(out[[0, 2]], T.tensor([1, 0])) + pooled.pow(2).mean()
-    loss.backward()
-    return loss, w.grad
 
 
 def attention_pooling_of_kernels(T):
@@ -430,68 +306,6 @@ def attention_pooling_of_kernels(T):
     loss = T.nn.MSELoss(reduction="none")(out, y)
     loss.sum().backward()
     return loss, w.grad
-
-
-def anchors_and_boxes(T):
-    def box_iou(a, b):
-        def area(x):
-            return (x[:, 2] - x[:, 0]) * (x[:, 3] - x[:, 1])
-
-        low, high = T.max(a[:, None, :2], b[:, :2]), T.min(a[:, None, 2:], b[:, 2:])
-        inter = (high - low).clamp(min=0)
-        inter = inter[:, :, 0] * inter[:, :, 1]
-        return inter / (area(a)[:, None] + area(b) - inter)
-
-    T.manual_seed(0)
-    a = T.rand(5, 4)
-    a[:, 2:] += a[:, :2]
-    truth = T.tensor([[0.1, 0.1, 0.9, 1.0], [0.5, 0.5, 1.2, 1.4]])
-    iou = box_iou(a, truth)
-    best, index = T.max(iou, dim=1)
-    chosen = T.nonzero(best >= 0.2).reshape(-1)
-    assigned = T.full((5,), -1, dtype=T.long)
-    assigned[chosen] = index[best >= 0.2]
-    order = T.argsort(best, descending=True)
-    return iou, assigned, order, T.stack((a[:, 0], a[:, 3]), axis=-1)
-
-
-def hyperparameters_by_gradient(T):
-    lr = T.tensor(0.1, requires_grad=True)
-    w = T.tensor([1.0, -2.0], requires_grad=True)
-    v = w
-    for _ in range(3):
-        (g,) = T.autograd.grad((v**2).sum(), v, create_graph=True)
-        v = v - lr * g
-    loss = (v**2).sum()
-    loss.backward()
-    return loss, lr.grad
-
-
-def optimizers_side_by_side(T):
-    out = {}
-    for name in ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta"):
-        T.manual_seed(0)
-        p = T.nn.Parameter(T.tensor([1.0, -1.5]))
-        optimizer = getattr(T.optim, name)([p], lr=0.05)
-        for _ in range(4):
-            optimizer.zero_grad()
-            (p[0] ** 2 + 3 * p[1] ** 2 + (p[0] * p[1]).sin()).backward()
-            optimizer.step()
-        out[name] = p.detach().clone()
-    return out
-
-
-def deepdream_ascent(T):
-    T.manual_seed(0)
-    net = T.nn.Conv2d(1, 2, 3)
-    image = T.rand(1, 1, 6, 6, requires_grad=True)
-    for _ in range(3):
-        loss = net(image)[:, 1].norm()
-        loss.backward()
-        g = image.grad.data
-        image.data += 0.1 * (g / (T.abs(g).mean() + 1e-7))
-        image.grad.data.zero_()
-    return image, loss
 
 
 def blitz(T):

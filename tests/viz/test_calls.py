@@ -1,5 +1,7 @@
 """`viz.draw(model, x)`: each op stands in the box of the module that made it, and the model is as it was before."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from torch import nn
@@ -97,12 +99,13 @@ def test_a_checkpointed_block_is_drawn_once(reentrant):
     assert heads == ["TBackward0", "AddmmBackward0"]
 
 
-def test_a_graph_is_drawn_without_a_new_run_of_its_checkpointed_block():
+def test_a_graph_is_drawn_without_a_new_run_of_its_checkpointed_block_and_played_with_one_that_is_undone():
     block = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
     y = checkpoint(block, X, use_reentrant=False).sum()
     picture = viz.draw(y)
     assert block[1].num_batches_tracked == 1
     assert {saved.state for op in picture.graph.ops.values() for saved in op.saved} == {"packed"}
+    assert viz.play(y).scene["steps"] and block[1].num_batches_tracked == 1
 
 
 CLOSED = {
@@ -182,6 +185,18 @@ def test_a_lazy_model_is_drawn_and_stays_lazy(engine):
     picture = viz.draw(model, T.ones(8, 4), loss=lambda output: output.sum())
     assert [call.kind for call in picture.calls] == ["Linear", "ReLU", "Linear", "Sequential"]
     assert type(model[0]).__name__ == "LazyLinear" and picture.graph.modules["model.0"]["parameters"] == 15
+
+
+def test_what_another_thread_makes_is_in_no_box_and_said():
+    def together(x, *parts):
+        with ThreadPoolExecutor(2) as pool:
+            return sum(pool.map(lambda part: part(x), parts))
+
+    model, said = Calls(together, nn.Linear(4, 4), nn.Linear(4, 4)), "A part of the program ran in another thread"
+    picture = viz.draw(model, X)
+    assert said in picture.caption and "FLOPs" not in picture.caption
+    assert [call.kind for call in picture.calls] == ["Calls"]
+    assert viz.record(lambda: model(X).sum().backward()).graph.note.startswith(said)
 
 
 def test_a_pass_that_is_still_to_come_runs():

@@ -471,6 +471,19 @@ def test_initialisation_clipping_and_steps_are_one_thing_each_on_both_engines(en
     assert sorted(names) == sorted(parameters * 3)
 
 
+def test_each_version_of_a_parameter_that_a_program_reaches_has_its_name(T):
+    layer = T.nn.Linear(2, 1, bias=False)
+    optimizer = T.optim.SGD(layer.parameters(), 0.1)
+
+    def train():
+        for _ in range(2):
+            layer(T.ones(1, 2)).sum().backward()
+            optimizer.step()
+
+    values = viz.record(lambda: train()).graph.values.values()
+    assert [value.name for value in values if value.kind == "leaf"] == ["layer.weight"] * 3
+
+
 def test_an_interrupt_of_our_own_code_leaves_no_mode_behind(engine):
     program = """
 class Interrupts:

@@ -8,6 +8,8 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
 from torch import nn
 
 import viz
@@ -207,12 +209,16 @@ model = M(f, L, log=[])
 model = M(lambda m, x, a: (a(Wrapper(x)) * 2).held, L)
 L.requires_grad_(False)
 model.log = Wrapper.log = []
-== own parameters
+== own methods
 class Own(nn.Sequential):
-    def parameters(self):
-        self.log.append(1)
-        return super().parameters()
-model = Own(L)
+    pass
+NAMES = "parameters named_parameters buffers named_buffers modules named_modules children named_children"
+def told(self, *given, own, **named):
+    self.log.append(own)
+    return getattr(nn.Module, own)(self, *given, **named)
+for name in (*NAMES.split(), "register_forward_hook", "register_forward_pre_hook"):
+    setattr(Own, name, functools.partialmethod(told, own=name))
+model = Own(L, nn.BatchNorm1d(4))
 model.log = []
 == full backward hook
 model = body()
@@ -250,6 +256,25 @@ model, x = nn.Linear(4, 4, dtype=torch.cfloat), x.to(torch.cfloat)
 ---
 out = model(x)
 out.abs().sum().backward()
+== copy on write
+model = M(lambda m, x, a: torch._lazy_clone(a(x + m.kept)), L)
+model.shared, y = torch.ones(8, 4), x
+model.kept, x = torch._lazy_clone(model.shared), torch._lazy_clone(y)
+== patched
+plain = torch.Tensor.exp, F.relu
+model = M(lambda m, x, a: F.relu(a(x)).exp(), L, log=[])
+---
+def counted(one):
+    return lambda *given, **named: model.log.append(1) or one(*given, **named)
+torch.Tensor.exp, F.relu = map(counted, plain)
+try:
+    model(x).sum().backward()
+finally:
+    torch.Tensor.exp, F.relu = plain
+== frozen attention
+model = nn.Sequential(nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), 1), nn.Linear(4, 4))
+model[0].eval().requires_grad_(False)
+x = x[None]
 == attention in evaluation
 model = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True).eval()
 x = x[None]
@@ -406,6 +431,7 @@ KNOWN = {
     ("reentrant checkpoint", "record"): {
         ".x.grad"
     },  # its version: PyTorch's own would have been taken over, not copied
+    ("reentrant checkpoint", "autograd"): {".x.grad"},  # likewise
 }
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -504,7 +530,8 @@ def record(world):
 
 
 def watch(world):
-    with viz.watch(world.names["model"], progress=False, every=1):
+    with viz.watch(world.names["model"], progress=False, every=1) as watched:
+        world.notes = watched.notes
         return world.step()
 
 
@@ -526,21 +553,67 @@ def compare(world):
     viz.compare(world.source)
 
 
+def behind(world):
+    said, thing = world.step(), world.names.get("loss", world.names.get("out"))
+    if isinstance(thing, torch.Tensor):
+        assert viz.draw(thing).svg
+    return said
+
+
+def play(world):
+    viz.play(world.names["step"])
+    for name in ("out", "loss"):
+        world.names.pop(name, None)
+
+
+def explore(world):
+    viz.explore(world.source)
+
+
+def cell(magic, world):
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance(user_ns={"step": world.names["step"]})
+    viz.load_ipython_extension(shell)
+    with capture_output():
+        error = shell.run_cell(f"%%{magic}\nstep()").error_in_exec
+    InteractiveShell.clear_instance()
+    return error and (type(error).__name__, str(error))
+
+
+def autograd(world):
+    return cell("autograd", world)
+
+
+def diagnosed(world):
+    return cell("diagnose", world)
+
+
+RUN = {record, watch, behind, autograd, diagnosed}  # these run the program as it runs without us
+
+
 @pytest.fixture(autouse=True)
 def grad_mode():
     yield
     torch.set_grad_enabled(True)  # a program may have left it off
 
 
+@pytest.mark.parametrize(
+    "entries",
+    [
+        pytest.param((record, watch, draw, diagnose, compare), id=""),
+        pytest.param((behind, play, explore, autograd, diagnosed), id="others", marks=pytest.mark.long),
+    ],
+)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_is_the_same_with_and_without_us(name):
+def test_a_program_is_the_same_with_and_without_us(name, entries):
     alone, differs = World(PROGRAMS[name]), {}
     states = [{versions: alone.look(versions) for versions in (True, False)}]
     raised = alone.step()
     states.append({versions: alone.look(versions) for versions in (True, False)})
-    for entry in (record, watch, draw, diagnose, compare):
-        world, versions = World(PROGRAMS[name]), entry is not diagnose
-        said, runs = entry(world), entry in (record, watch)
+    for entry in entries:
+        world, versions = World(PROGRAMS[name]), entry not in (diagnose, diagnosed)
+        said, runs = entry(world), entry in RUN
+        assert not any("ended" in note for note in getattr(world, "notes", []))
         found = differing(world.look(versions), states[runs][versions])
         if not runs:
             assert said in (None, raised)

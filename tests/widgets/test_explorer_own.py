@@ -1,5 +1,6 @@
 """`viz.explore` of a student's own PyTorch: a step, a notebook's text, a method; switches for each part of it."""
 
+import functools
 import json
 from typing import Any
 
@@ -181,6 +182,13 @@ def test_the_only_line_of_a_block_becomes_pass() -> None:
 
 def test_a_call_of_a_function_shows_the_function() -> None:
     assert explored("train_step()").result["code"][0] == "optimizer.zero_grad()"
+
+
+def test_what_a_text_reaches_through_functions_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "run", functools.partial(lambda: train_step()))
+    before = everything()
+    assert explored("run()").result["verdict"]["agree"] is None, "it runs on PyTorch alone"
+    assert everything() == before
 
 
 def test_playing_a_step_leaves_everything_as_it_was() -> None:

@@ -13,7 +13,7 @@ from typing import ClassVar
 from viz.diagnosis.change import applied
 from viz.diagnosis.finding import GROUPS, Finding
 from viz.diagnosis.observation import Observation
-from viz.recording.passes import HERE
+from viz.recording.passes import ELSEWHERE
 from viz.recording.project import Project
 from viz.recording.recording import finite
 from viz.telling.explain import explain
@@ -156,7 +156,7 @@ class Report:
         if not self.findings and not (seen.passes or seen.steps):
             ran = f"no backward pass and no optimizer step ran. {WHOLE_STEP}"
             if seen.left_thread:
-                ran = f"the program started a thread, which viz does not follow. {HERE}"
+                ran = f"the program started {ELSEWHERE}"
             ended = "the program ended with an error before any backward pass."
             return f"Nothing could be judged: {ran if self.error is None else ended}"
         if not self.findings:

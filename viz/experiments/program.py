@@ -9,7 +9,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from viz import engines
@@ -104,11 +104,10 @@ class Program:
         """What its calls of backward ask for."""
         return {name for line in self.lines for name in line.passes}
 
-    @property
+    @cached_property
     def alone(self) -> str:
-        """The one engine that can run it: that of the tensors and networks from outside; empty if it takes none."""
-        behind = {name for thing in self.namespace.values() for name in own.engines_behind(thing)}
-        return next((name for name in (engines.TORCH, engines.CORE) if name in behind), "")
+        """The one engine that can run it: that of what it takes from outside, also by functions; empty if of none."""
+        return next(iter(own.nearest(own.reached(self.namespace, {}))), "")
 
 
 def parse(program: str | Callable[..., Any], outer: Mapping[str, Any] | None = None) -> Program:

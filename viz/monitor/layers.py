@@ -46,10 +46,10 @@ class Layers:
             wrapped = ""  # a wrapper's own part of the paths
             engine = engines.of(root)
             assert engine is not None
-            for path, module in root.named_modules():
+            for path, module in engine.modules(root):
                 if path and f"{path}." == wrapped + next((one for one in WRAPPERS if f"{path}." == wrapped + one), "-"):
                     wrapped = f"{path}."
-                own = list(engine.parameters(module, recurse=False))
+                own = [one for one in module._parameters.values() if one is not None]
                 if own:
                     self._take(title, path.removeprefix(wrapped), module, own)
 
@@ -74,7 +74,8 @@ class Layers:
 def unseen(models: Mapping[str, Any]) -> str:
     """Why the activations of a model cannot be seen, in one sentence; empty if they can."""
     for root in models.values():
-        for module in root.modules():
+        engine = engines.of(root)
+        for _, module in engine.modules(root) if engine is not None else ():
             if type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None:
                 why = "The model is compiled: torch.compile runs no hooks inside it"
             elif type(module).__name__ == "DataParallel" and len(getattr(module, "device_ids", ())) > 1:

@@ -244,12 +244,12 @@ class Watch:
         return [(layer, _square(grad)) for layer, grad in pairs if not self.engine.is_freed(grad)]
 
     def _copied(self, layers: list[Layer]) -> list[_Copied]:
-        """The parameters with a copy of each; none of a lazy layer before its first call, or while memory is freed."""
+        """The parameters with a copy of each that has numbers: none on meta, of a lazy layer, or of freed memory."""
+        return [(each, [(one, one.detach().clone()) for one in each.parameters if self._has(one)]) for each in layers]
+
+    def _has(self, parameter: Any) -> bool:
         engine = self.engine
-        ready = [
-            [one for one in each.parameters if engine.is_ready(one) and not engine.is_freed(one)] for each in layers
-        ]
-        return [(layer, [(one, one.detach().clone()) for one in own]) for layer, own in zip(layers, ready, strict=True)]
+        return engine.is_ready(parameter) and not engine.is_freed(parameter) and engine.device(parameter) != "meta"
 
     def _since(self, before: list[_Copied]) -> list[tuple[Layer, Any, Any]]:
         """Each parameter as it is now, and as it was."""

@@ -8,6 +8,7 @@ import inspect
 import io
 import math
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FrameType, MappingProxyType
@@ -68,8 +69,8 @@ class _Inside(Watch):
 
     def __init__(self, engine: Engine, model: Any, name: str) -> None:
         super().__init__(engine, _NOWHERE, reader=_Plain)
-        open_ones = list(_open(engine, model))
-        self.parts = {id(engine.written(module)): (_joined(name, path), module) for path, module in open_ones}
+        open_ones = engine.modules(model, name, closed=True)
+        self.parts = {id(engine.written(module)): (path, module) for path, module in open_ones}
         self.running: list[int] = []  # the calls that have begun, outermost first
         self.ended: list[Call] = []
         # The last error that a call raised, and the innermost call.
@@ -88,6 +89,7 @@ class _Inside(Watch):
         op.function = (self._call or ("", None))[0]
         op.module, op.calls, op.call = self._module(None), list(self.running), self._count
         self._met.append(op)
+        self._is_of_another_thread(op)
         for _, saved in saved_tensors(self.engine, node):
             if self.engine.is_tensor(saved) and (place := self.engine.storage(saved)):
                 self.kept[place] = saved.numel() * saved.element_size()
@@ -169,6 +171,12 @@ class _Inside(Watch):
             op.inputs, op.calls = inputs, list(self.running)
             self.graph.ops[op.key] = op
 
+    def _enter_closed(self, frame: FrameType) -> Any:
+        """Open modules have our hooks, and so PyTorch runs none of them as a whole."""
+        called = self.engine.closed_call(frame)
+        part = None if called is None else self.parts.get(id(called[0]))
+        return None if part is not None and not self.engine.why_closed(part[1]) else super()._enter_closed(frame)
+
     def _closed_begins(self, called: Any, args: Any, kwargs: Any) -> None:
         if id(called) in self.parts:
             self.begins(called, args, kwargs)
@@ -215,16 +223,15 @@ def run(
     with contextlib.ExitStack() as stack:
         stack.callback(watch.close)
         watch.state = stack.enter_context(as_before(engine, [model, args, kwargs], watch.graph))
-        if not all(engine.is_ready(one) for one in (*engine.parameters(model), *model.buffers())):  # lazy ones
+        if not all(engine.is_ready(one) for kind in ("_parameters", "_buffers") for _, one in engine.held(model, kind)):
             with engine.module.no_grad(), contextlib.redirect_stdout(io.StringIO()):
                 model(*args, **kwargs)
         about = {path: about_module(engine, module) for path, module in watch.parts.values()}
         watch.graph.modules, made.parameters = about, about[name]["parameters"]
         with engine.quietly():
-            for path, parameter in model.named_parameters(remove_duplicate=False):
-                watch.reader.bind(_joined(name, path), parameter)
-            for path, buffer in model.named_buffers(remove_duplicate=False):
-                watch.reader.bind(_joined(name, path), buffer)
+            for kind in ("_parameters", "_buffers"):
+                for path, held in engine.held(model, kind, name, again=True):
+                    watch.reader.bind(path, held)
             for path, tensor in _given(model, args, kwargs, engine):
                 watch.reader.bind(path, tensor)
         try:
@@ -244,30 +251,15 @@ def run(
             own = {engine.storage(one) for one in engine.parameters(model)}
     if end is not None:
         made.loss = watch.graph.values[watch.graph.roots[-1]].array = summarise(engine.array(end), engine.dtype(end))
-    made.flops = 0 if closed else watch.flops  # nobody counts those inside a closed box
+    made.flops = 0 if closed or watch.left_thread else watch.flops  # nobody counts those that were not seen
     made.kept = sum(size for place, size in watch.kept.items() if place not in own)
     _forget_unused(watch.graph)
     name_values(watch.graph)
     return made
 
 
-def _joined(name: str, path: str) -> str:
-    return f"{name}.{path}" if path else name
-
-
-def _open(engine: Engine, module: Any, path: str = "", known: set[int] | None = None) -> Iterator[tuple[str, Any]]:
-    """The modules that the engine calls, with their paths: none of those inside a closed one."""
-    known = set() if known is None else known
-    if id(module) in known:
-        return
-    known.add(id(module))
-    yield path, module
-    for name, child in () if engine.why_closed(module) else module.named_children():
-        yield from _open(engine, child, f"{path}.{name}".lstrip("."), known)
-
-
 class _Hook:
-    """A hook on a module of the model. In the program's copies of the module, and within a trace, it does nothing."""
+    """A hook on a module of the model. In the program's copies of it, in a trace, in another thread it does nothing."""
 
     def __init__(
         self,
@@ -275,10 +267,10 @@ class _Hook:
         run: Callable[..., None] = print,
         is_traced: Callable[[], Any] = bool,
     ) -> None:
-        self._parts, self._run, self._is_traced = parts, run, is_traced
+        self._parts, self._run, self._is_traced, self._thread = parts, run, is_traced, threading.get_ident()
 
     def __call__(self, module: Any, *given: Any) -> None:
-        if not self._is_traced() and id(module) in self._parts:
+        if not self._is_traced() and id(module) in self._parts and threading.get_ident() == self._thread:
             self._run(module, *given)
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
@@ -295,9 +287,11 @@ def _watching(watch: _Inside) -> Iterator[None]:
             closed = True  # and takes no hook: the trace function sees its calls
         else:
             begins, ends = (_Hook(watch.parts, one, engine.is_traced) for one in (watch.begins, watch.ends))
-            handles.append(module.register_forward_pre_hook(begins, with_kwargs=True))
-            handles.append(module.register_forward_hook(ends, with_kwargs=True, always_call=True))
-    before = sys.gettrace()
+            kind = engine.module_type  # the module may have methods of its own
+            handles.append(kind.register_forward_pre_hook(module, begins, with_kwargs=True))
+            handles.append(kind.register_forward_hook(module, ends, with_kwargs=True, always_call=True))
+    before, of_threads = sys.gettrace(), threading.gettrace()
+    threading.settrace(watch.leave_thread)
     if closed or engine.compiles():
         sys.settrace(watch.trace)
     watch.begin()
@@ -305,6 +299,7 @@ def _watching(watch: _Inside) -> Iterator[None]:
         yield
     finally:
         sys.settrace(before)
+        threading.settrace(of_threads)
         watch.end()
         watch.passes.close()
         for handle in handles:
@@ -346,7 +341,7 @@ def _loss(engine: Engine, output: Any, loss: Callable[[Any], Any] | None) -> Any
 def _gradients(engine: Engine, model: Any, end: Any, made: Run) -> None:
     """The gradients of parameters; `.grad` stays as it is."""
     graph = made.graph
-    named = {path: one for path, one in model.named_parameters(remove_duplicate=False) if one.requires_grad}
+    named = {path: one for path, one in engine.held(model, again=True) if one.requires_grad}
     if end is None or not end.requires_grad or not named:
         return
     if any(op.name == engine.given_by_backward for op in graph.ops.values()):

@@ -141,8 +141,14 @@ def engines_of(program: str | Callable[..., Any], given: Mapping[str, Any]) -> l
     the engine, only what it names itself counts: it runs on the engine that it is given, and a helper may use another.
     """
     takes = not isinstance(program, str) and wanted(program, given, "viz.record")
-    used, functions = {name for name in imported(program) if importlib.util.find_spec(name) is not None}, set[str]()
-    for level in itertools.islice(reached(program, given), 1 if takes else None):
+    used = {name for name in imported(program) if importlib.util.find_spec(name) is not None}
+    return nearest(itertools.islice(reached(program, given), 1 if takes else None), used)
+
+
+def nearest(levels: Iterable[list[tuple[str, Any]]], used: set[str] | None = None) -> list[str]:
+    """The engines of the first of these levels that has things of one, PyTorch first; `used` are used before all."""
+    used, functions = used or set(), set[str]()
+    for level in levels:
         used |= {name for _, thing in level for name in engines_behind(thing)}
         if used:
             break
@@ -181,8 +187,8 @@ def outer_names(program: str | Callable[..., Any], given: Mapping[str, Any]) -> 
     return found
 
 
-def reached(program: str | Callable[..., Any], given: Mapping[str, Any]) -> Iterator[list[tuple[str, Any]]]:
-    """What a program names or holds, by its names; then what that names or holds; and so on.
+def reached(program: Any, given: Mapping[str, Any]) -> Iterator[list[tuple[str, Any]]]:
+    """What a program, or anything else, names or holds, by its names; then what that names or holds; and so on.
 
     What belongs to an engine is not searched, nor are the functions of libraries.
     """

@@ -19,7 +19,7 @@ from viz.recording.saved import is_freed
 from viz.recording.summary import summarise
 from viz.recording.unseen import Unseen
 
-HERE = "Run it in the thread that calls viz."
+ELSEWHERE = "another thread, which viz does not follow. Run it in the thread that calls viz."
 
 
 @dataclass
@@ -172,7 +172,7 @@ class Passes:
     def _runs(self, key: str, gradients: Any) -> None:
         if not self.active or self.current is None:
             if self.active and threading.get_ident() != self._thread and not self.graph.note:
-                self.graph.note = f"A backward pass ran in another thread, which viz does not follow. {HERE}"
+                self.graph.note = f"A backward pass ran in {ELSEWHERE}"
             return
         with Unseen(self.engine, self.graph):
             current = self.current

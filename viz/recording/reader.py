@@ -48,7 +48,7 @@ def tensors_in(thing: Any, engine: Engine) -> Iterator[tuple[str, Any]]:
     if engine.is_tensor(thing):
         yield "", thing
     elif engine.is_module(thing):
-        for name, parameter in thing.named_parameters(remove_duplicate=False):  # a tied parameter by each of its names
+        for name, parameter in engine.held(thing, again=True):  # a tied parameter by each of its names
             if engine.is_ready(parameter):
                 yield f".{name}", parameter
     elif isinstance(thing, (list, tuple)):
@@ -92,7 +92,7 @@ def about_module(engine: Engine, module: Any) -> dict[str, Any]:
         about["loops"] = True
     if settings := engine.why_closed(module) or _settings(module):
         about["settings"] = settings
-    if buffers := [name for name, _ in module.named_buffers(recurse=False)]:
+    if buffers := [name for name, one in module._buffers.items() if one is not None]:
         about["buffers"] = buffers
     return about
 
@@ -574,9 +574,6 @@ class Reader:
         self._unplaced.clear()
         return self._at.get(pointer, [])
 
-    @staticmethod
-    def _address(tensor: Any) -> int:
-        try:
-            return int(tensor.data_ptr())
-        except RuntimeError:  # sparse and batched tensors have no single address
-            return 0
+    def _address(self, tensor: Any) -> int:
+        place = self.engine.storage(tensor)
+        return place and place + int(tensor.storage_offset() * tensor.element_size())

@@ -26,7 +26,7 @@ from viz.interrupts import interruptible, put_back_first
 from viz.recording import own
 from viz.recording.graph import Graph
 from viz.recording.notation import name_values
-from viz.recording.passes import HERE
+from viz.recording.passes import ELSEWHERE
 from viz.recording.printed import Printed
 from viz.recording.reader import Reader, described, legible, tensors_in
 from viz.recording.recording import Event, Recording
@@ -227,7 +227,8 @@ class Recorder:
             except (Exception, SystemExit) as raised:
                 self.raised = raised
             finally:
-                module.set_grad_enabled(grad_was_on)
+                if self._given_namespace is None:  # a cell sets it for the notebook
+                    module.set_grad_enabled(grad_was_on)
         with self._reading():
             self._watch.name(outer)
         return self._finish(output.getvalue())
@@ -293,7 +294,7 @@ class Recorder:
         if self.raised is not None:
             return f"Nothing was recorded before the error: {type(self.raised).__name__}: {self.raised}"
         if self._watch.left_thread:
-            return f"Nothing was recorded: the program ran in another thread, which viz does not follow. {HERE}"
+            return f"Nothing was recorded: the program ran in {ELSEWHERE}"
         hint = f" It names {other}: pass engine={other!r}." if re.search(rf"\b{other}\b", text) else ""
         return f"Nothing was recorded: the program ran no op of {engine} on a tensor.{hint}"
 

@@ -100,11 +100,15 @@ class Kept:
         self._containers: list[tuple[Any, list[Any]]] = []
         self._settings: list[tuple[Callable[[Any], Any], Any]] = []
         modules = [thing for thing in things if engine.is_module(thing)]
-        parameters = [pair for module in modules for pair in module.named_parameters()]
+        parameters = [pair for module in modules for pair in engine.held(module)]
         self._paths = {id(one): path for path, one in parameters}
         known: set[int] = set()
         # The last first: tensors before what may hold very much.
-        stack = [*things, *(one for module in modules for one in module.buffers()), *(one for _, one in parameters)]
+        stack = [
+            *things,
+            *(one for module in modules for _, one in engine.held(module, "_buffers")),
+            *(one for _, one in parameters),
+        ]
         while stack and len(known) < LOOKED_AT:
             with Reading(engine, self._graph):  # and go on after a thing that cannot be read
                 self._look(stack, known)

@@ -14,7 +14,7 @@ from typing import Any
 from viz.engines import PARTS_OF_FUNCTION, Engine
 from viz.recording.graph import Argument, Op, Value
 from viz.recording.notation import base_name, called
-from viz.recording.passes import Pass, Passes
+from viz.recording.passes import ELSEWHERE, Pass, Passes
 from viz.recording.reader import Reader, about_module, legible, tensors_in
 from viz.recording.recording import Event
 from viz.recording.source import Loops, Source, variables_of
@@ -245,7 +245,7 @@ class Watch:
         """Remember the path of a module and of those inside it. The first name that the program itself gives stays."""
         if self._is_known(root, inside):
             return
-        for path, module in root.named_modules(prefix=name):
+        for path, module in self.engine.modules(root, name):
             if not self._is_known(module, inside):
                 self._modules[id(module)] = weakref.ref(module), path, inside
                 self.graph.modules[path] = about_module(self.engine, module)
@@ -257,11 +257,15 @@ class Watch:
                 self._know_modules(name, thing)
 
     def name(self, outer: dict[str, Any]) -> None:
-        """Take the names of tensors that the program has not made itself, where it has used them."""
+        """Take the names of tensors that the program has not made itself, where it has used them, whatever version."""
+        values = self.graph.values
         for name, thing in outer.items():
             for path, tensor in tensors_in(thing, self.engine):
-                if self.reader.known(tensor) is not None:
-                    self.reader.bind(name + path, tensor)
+                if self.reader.known(tensor) is None:
+                    continue
+                value = values[self.reader.bind(name + path, tensor)]
+                while value.how_shared == "in-place" and not (before := values[value.shares or ""]).name:
+                    before.name, before.names, value = value.name, [value.name], before
 
     def _is_known(self, module: Any, inside: bool) -> bool:
         known = self._modules.get(id(module))
@@ -269,7 +273,7 @@ class Watch:
 
     def _name_buffers(self, name: str, module: Any) -> None:
         """Name buffers that an op used by their path; a mere counter of a module is not part of the picture."""
-        for path, buffer in module.named_buffers(prefix=name):
+        for path, buffer in self.engine.held(module, "_buffers", name):
             if self.reader.known(buffer) in self._used:
                 self.reader.bind(path, buffer)
 
@@ -517,6 +521,8 @@ class Watch:
         if self.engine.is_traced():  # first: a compiler that reads this function would stop at what follows
             return func(*args, **kwargs)
         frame = sys._getframe(2)
+        with Reading(self.engine, self.graph):
+            func = self.engine.as_written(func, frame)
         if self._idle > IDLE:
             with Reading(self.engine, self.graph):
                 self._look_again(frame)
@@ -748,6 +754,11 @@ class Watch:
                 found.setdefault(key, name)
         return found
 
+    def _is_of_another_thread(self, op: Op) -> None:
+        """Say that a part is missing, if nobody saw the call of an op and the program has started a thread."""
+        if self.left_thread and not op.function and not op.custom and not self.graph.note:
+            self.graph.note = f"A part of the program ran in {ELSEWHERE}"
+
     def _met_op(self, op: Op, node: Any) -> None:
         """A new node: record the call that made it, and observe it."""
         function, line = self._call or ("", self.source.line(sys._getframe(1)))
@@ -759,6 +770,7 @@ class Watch:
         op.turns = self._turns(sys._getframe(1)) if op.module else {}
         op.during = "backward" if self.passes.current is not None else "forward"
         self._met.append(op)
+        self._is_of_another_thread(op)
         for saved in () if function else op.saved:  # nobody saw its inputs: it shows those that it saved
             value = self.graph.values.get(saved.value or "")
             if value is not None and value.op is None and value.key not in op.inputs and None in op.inputs:

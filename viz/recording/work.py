@@ -40,7 +40,7 @@ def products(name: str, args: Any, kwargs: dict[str, Any], result: Any) -> int:
 def products_of(module: Any, shapes: list[tuple[int, ...]]) -> int:
     """The multiplications in one call of a recurrent module or an attention that was given tensors of these shapes."""
     if not hasattr(module, "embed_dim"):
-        sizes: Iterator[int] = (math.prod(one.shape) for path, one in module.named_parameters() if "weight" in path)
+        sizes: Iterator[int] = (math.prod(one.shape) for path, one in module._parameters.items() if "weight" in path)
         return math.prod(shapes[0][:-1]) * sum(sizes)
     query, key, value = shapes[:3]
     batched = len(query) == 3

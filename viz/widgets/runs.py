@@ -22,7 +22,7 @@ from viz.recording.teaching import name_of
 from viz.telling.account import account, missing, not_built, rewritten, said, table, title, verdict
 
 SEED = 0  # the seed of every run on both engines, so that only the change makes a difference
-OF_ONE = "This program uses a network or tensors of {0}, which it does not make itself: {1} cannot run it."
+OF_ONE = "This program uses networks, tensors or functions of {0}, which it does not make itself: {1} cannot run it."
 _WARNED = 3  # warnings of a run that are shown
 _FROM_OUTSIDE = {"__import__", "eval", "exec", "input", "open"}  # what these give may differ from run to run
 _Side = tuple[

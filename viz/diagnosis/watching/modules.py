@@ -46,13 +46,13 @@ class Modules:
     def know(self, root: Any, name: str = "") -> None:
         """Learn the paths of a module, of modules inside it, and of its parameters, registered or not."""
         with self.watch.aside:
-            for path, module in root.named_modules(prefix=name):
+            for path, module in self.watch.engine.modules(root, name):
                 part = self.part(module)
                 part.path = part.path or path or type(root).__name__
-                for own, parameter in module.named_parameters(recurse=False):
-                    if type(parameter).__name__ != "UninitializedParameter":  # a lazy layer has no shape yet
+                for own, parameter in module._parameters.items():
+                    if parameter is not None and self.watch.engine.is_ready(parameter):  # a lazy layer has no shape yet
                         self._holds(part, parameter, f"{path}.{own}".lstrip("."), bool(name))
-                for child in module.children():
+                for child in [one for one in module._modules.values() if one is not None]:
                     inner = self.part(child)
                     names = [own for own, one in module._modules.items() if one is child]
                     inner.names = names if len(names) > len(inner.names) else inner.names
@@ -82,7 +82,7 @@ class Modules:
 
     def _loose(self, thing: Any, module: Any, part: Part, path: str, attribute: str) -> None:
         """A module or parameter in a plain list of a module, which parameters() does not return."""
-        if self.watch.engine.is_module(thing) and not any(thing is one for one in module.modules()):
+        if self.watch.engine.is_module(thing) and not any(thing is one for _, one in self.watch.engine.modules(module)):
             inner = self.part(thing)
             if inner.registered and not inner.path:
                 inner.registered, inner.attribute = False, attribute
@@ -137,7 +137,7 @@ class Modules:
         # What it does not know may be another collection of the same tensors.
         first = min(self._first_states.items(), key=lambda one: one[1], default=(None, 0))
         line, steps = self._states[state] or first
-        storage, own = self.watch.engine.storage, dict(module.named_parameters())
+        storage, own = self.watch.engine.storage, dict(self.watch.engine.held(module))
         same = own and all(name in state and storage(state[name]) == storage(one) for name, one in own.items())
         if seen.steps > steps and same:
             part = self.part(module)

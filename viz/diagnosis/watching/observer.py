@@ -6,6 +6,7 @@ afterwards, see modules and optimizers. Nothing is copied: of a tensor its shape
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import sys
@@ -25,7 +26,7 @@ from viz.diagnosis.watching.ops import Ops
 from viz.diagnosis.watching.optimizers import Optimizers
 from viz.diagnosis.watching.passes import Passes
 from viz.diagnosis.watching.values import Values
-from viz.diagnosis.watching.watch import Call, Hears, Watch
+from viz.diagnosis.watching.watch import Call, Hears, Noting, Watch
 from viz.diagnosis.watching.writes import Writes
 from viz.engines import Engine
 from viz.recording.unseen import warnings_in_place
@@ -43,6 +44,7 @@ class Observer:
         names = Names(watch, values, self._modules)
         self._optimizers = Optimizers(watch, values, writes, names, self._meet)
         self._ops = Ops(watch, values, writes, Passes(watch, values, writes, names))
+        self._mode = self._ops.mode()
         self._met: set[type] = set()  # classes whose `step` is heard
         self.seen: Observation = watch.seen
         self.taken = watch.taken
@@ -63,7 +65,7 @@ class Observer:
         threading.settrace(self._leave_thread)
         try:
             self._surround()
-            with warnings_in_place(), warnings.catch_warnings(), self._ops.mode():
+            with warnings_in_place(), warnings.catch_warnings(), self._mode:
                 warnings.simplefilter("ignore")
                 warnings.filterwarnings(
                     "default", "(divide by zero|invalid value|overflow) encountered", RuntimeWarning
@@ -96,7 +98,7 @@ class Observer:
         """Hear of modules, optimizers, initialisers, custom Functions and `.data`."""
         engine, ops, modules, optimizers = self._watch.engine, self._ops, self._modules, self._optimizers
         nn, optim = engine.module.nn, engine.module.optim
-        self._hear(nn.Module, "__call__", modules.runs)
+        self._hear(nn.Module, "__call__", self._runs)
         self._hear(nn.Module, "__init__", modules.made)
         self._hear(nn.Module, "train", modules.switched, hidden=True, always=True)
         self._hear(nn.Module, "state_dict", modules.state_taken, always=True)
@@ -124,6 +126,27 @@ class Observer:
             write, asked = self._heard(self._writes.set_data, data.fset), self._heard(ops.asks, grad.fget, own=True)
             self._replaced.put(engine.tensor_type, "data", lambda _: property(read, write, data.fdel))
             self._replaced.put(engine.tensor_type, "grad", lambda _: property(asked, grad.fset, grad.fdel))
+
+    def _runs(self, call: Call) -> Noting:
+        """`module(…)`. One that the engine may run as a whole is one op, which runs without our mode, as without us."""
+        watch, module, given = self._watch, call.args[0], call.args[1:]
+        noting, own, above = [self._modules.runs(call)], call, None
+        if fused := watch.engine.is_fused(module, (given, call.kwargs)):
+            own = dataclasses.replace(call, args=(*given, *watch.engine.parameters(module)))
+            noting.append(self._ops.runs(type(module).__name__, own))
+            above = watch.engine.take_off(self._mode)
+        for one in noting:
+            next(one)
+        watch.within += fused
+        try:
+            yield
+        finally:
+            watch.within -= fused
+            if above is not None:
+                watch.engine.put_on(self._mode, above)
+            own.result = call.result
+            for one in noting:
+                next(one, None)
 
     def _meet(self, kind: type) -> None:
         """Hear of the steps of optimizers of a class and of its bases; the program may define or import it."""

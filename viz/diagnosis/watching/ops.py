@@ -61,10 +61,12 @@ class Ops:
         """Run one call, and note it if it is an op, a pass, a write, or an exit from the engine."""
         if self.watch.engine.is_traced():
             return func(*args, **kwargs)
+        frame, hears = sys._getframe(2), None
+        with self.watch.aside:
+            func = self.watch.engine.as_written(func, frame)
         watch, name = self.watch, getattr(func, "__name__", "")
         if not watch.active or watch.within or (watch.skipping and name not in PASSES):
             return func(*args, **kwargs)
-        frame, hears = sys._getframe(2), None
         with watch.aside:
             hears = self._hears(func, name, frame, len(args) + len(kwargs))
         if hears is None:

@@ -158,9 +158,8 @@ class Watch:
         flat = _stored(tensor.detach()).reshape(-1)
         return np.array(self.engine.array(flat[:: max(1, flat.numel() // SAMPLE)]), dtype=np.float64)
 
-    def version(self, tensor: Any) -> int:
-        """How often a tensor was changed in place; 0 if it does not count."""
-        return Reader.version(tensor)
+    version = staticmethod(Reader.version)
+    node = staticmethod(Reader.grad_fn)
 
     def is_leaf(self, tensor: Any) -> bool:
         """Whether a tensor is a leaf; a view whose history an in-place change made unreadable is none."""
@@ -172,10 +171,6 @@ class Watch:
     def recorded(self, tensor: Any) -> bool:
         """Whether an op that made a tensor was recorded."""
         return bool(tensor.requires_grad) and not self.is_leaf(tensor)
-
-    def node(self, tensor: Any) -> Any:
-        """The node that made a tensor; None where that cannot be told."""
-        return Reader.grad_fn(tensor)
 
     def extremes(self, tensor: Any) -> tuple[float | None, float | None]:
         """The largest magnitude and, for small tensors, the smallest number; (None, None) if there are no numbers."""
