@@ -281,6 +281,31 @@ def saliency_and_class_maps(T):
     return x.grad.abs().max(dim=1)[0], cam.detach()
 
 
+def checkpoint_and_resume(T):
+    T.manual_seed(0)
+    x, y = _data(T)
+    net = T.nn.Linear(4, 3)
+    optimizer = T.optim.Adam(net.parameters(), lr=0.1)
+    _train(T, net, x, y, T.nn.CrossEntropyLoss(), optimizer, 2)
+    saved = {"model": {k: v.clone() for k, v in net.state_dict().items()}, "optimizer": optimizer.state_dict()}
+    other = T.nn.Linear(4, 3)
+    print_of_keys = str(other.load_state_dict(saved["model"]))
+    again = T.optim.Adam(other.parameters(), lr=0.1)
+    again.load_state_dict(saved["optimizer"])
+    return _train(T, other, x, y, T.nn.CrossEntropyLoss(), again, 3), print_of_keys
+
+
+def devices_by_habit(T):
+    device = T.device("cuda" if T.cuda.is_available() else "cpu")
+    T.manual_seed(0)
+    if T.cuda.is_available():
+        T.cuda.manual_seed_all(0)
+    net = T.nn.Linear(3, 2).to(device)
+    x = T.ones(2, 3, device=device)
+    T.cuda.empty_cache()
+    return net(x), list(net.state_dict()), str(x.device), T.cuda.device_count()
+
+
 def physics_informed_network(T):
     T.manual_seed(0)
     net = T.nn.Sequential(T.nn.Linear(1, 8), T.nn.Tanh(), T.nn.Linear(8, 1))
@@ -291,6 +316,21 @@ def physics_informed_network(T):
     loss = ((d2u + 4 * u) ** 2).mean() + (net(T.zeros(1, 1)) - 1).pow(2).mean()
     loss.backward()
     return loss, net[0].weight.grad
+
+
+def graph_convolution(T):
+    T.manual_seed(0)
+    edges = T.tensor([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]])
+    A = T.zeros(4, 4)
+    A[edges[0], edges[1]] = 1
+    A = A + A.T + T.eye(4)
+    D = T.diag(A.sum(1).pow(-0.5))
+    x, w = T.randn(4, 3), T.nn.Parameter(T.nn.init.xavier_uniform_(T.empty(3, 2)))
+    out = T.log_softmax(D @ A @ D @ x @ w, dim=1)
+    pooled = T.zeros(2, 2).index_add(0, T.tensor([0, 0, 1, 1]), out)
+    loss = T.nn.functional.nll_loss(out[[0, 2]], T.tensor([1, 0])) + pooled.pow(2).mean()
+    loss.backward()
+    return loss, w.grad
 
 
 def attention_pooling_of_kernels(T):
@@ -306,6 +346,41 @@ def attention_pooling_of_kernels(T):
     loss = T.nn.MSELoss(reduction="none")(out, y)
     loss.sum().backward()
     return loss, w.grad
+
+
+def anchors_and_boxes(T):
+    def box_iou(a, b):
+        def area(x):
+            return (x[:, 2] - x[:, 0]) * (x[:, 3] - x[:, 1])
+
+        low, high = T.max(a[:, None, :2], b[:, :2]), T.min(a[:, None, 2:], b[:, 2:])
+        inter = (high - low).clamp(min=0)
+        inter = inter[:, :, 0] * inter[:, :, 1]
+        return inter / (area(a)[:, None] + area(b) - inter)
+
+    T.manual_seed(0)
+    a = T.rand(5, 4)
+    a[:, 2:] += a[:, :2]
+    truth = T.tensor([[0.1, 0.1, 0.9, 1.0], [0.5, 0.5, 1.2, 1.4]])
+    iou = box_iou(a, truth)
+    best, index = T.max(iou, dim=1)
+    chosen = T.nonzero(best >= 0.2).reshape(-1)
+    assigned = T.full((5,), -1, dtype=T.long)
+    assigned[chosen] = index[best >= 0.2]
+    order = T.argsort(best, descending=True)
+    return iou, assigned, order, T.stack((a[:, 0], a[:, 3]), axis=-1)
+
+
+def hyperparameters_by_gradient(T):
+    lr = T.tensor(0.1, requires_grad=True)
+    w = T.tensor([1.0, -2.0], requires_grad=True)
+    v = w
+    for _ in range(3):
+        (g,) = T.autograd.grad((v**2).sum(), v, create_graph=True)
+        v = v - lr * g
+    loss = (v**2).sum()
+    loss.backward()
+    return loss, lr.grad
 
 
 def blitz(T):

@@ -49,7 +49,8 @@ compiling and PyTorch's own machinery: compiler _dynamo _inductor cpp_extension 
 maps over a batch (write the loop, or a leading dimension): vmap
 changes of a module's weights from outside: prune parametrize parametrizations weight_norm spectral_norm
     remove_weight_norm remove_spectral_norm
-rare optimizers and averages of weights: LBFGS Muon Adafactor NAdam RAdam Adamax ASGD Rprop swa_utils
+rare optimizers, schedules and averages of weights: LBFGS Muon Adafactor NAdam RAdam Adamax ASGD Rprop ConstantLR
+    MultiplicativeLR swa_utils
 decompositions (where no gradient is needed, use numpy.linalg on t.numpy()): svd svdvals svd_lowrank pca_lowrank lu
     lu_factor lu_solve lu_unpack lstsq pinv pinverse matrix_exp matrix_power matrix_norm qr eigh eigvalsh slogdet logdet
     ldl_factor ldl_solve geqrf ormqr orgqr householder_product lobpcg cholesky cholesky_ex cholesky_solve

@@ -12,8 +12,8 @@ from typing import Any
 from ..array.absent import answer
 from .optimizer import Optimizer
 
-__all__ = ["ConstantLR", "CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR"]
-__all__ += ["MultiplicativeLR", "ReduceLROnPlateau", "SequentialLR", "StepLR"]
+__all__ = ["CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR"]
+__all__ += ["ReduceLROnPlateau", "SequentialLR", "StepLR"]
 
 
 class LRScheduler:
@@ -238,19 +238,6 @@ class MultiStepLR(_ByFactors):
         return self.gamma ** self.milestones[epoch]
 
 
-class ConstantLR(_ByFactors):
-    """Multiplies the rates by `factor` during the first `total_iters` epochs."""
-
-    def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
-        self.factor, self.total_iters = factor, total_iters
-        super().__init__(optimizer, last_epoch)
-
-    def _factor(self, epoch: int, first: bool) -> float:
-        if epoch == 0:
-            return self.factor
-        return 1 / self.factor if epoch == self.total_iters else 1.0
-
-
 class ExponentialLR(_ByFactors):
     """Multiplies the rates by `gamma` every epoch."""
 
@@ -298,15 +285,6 @@ class LambdaLR(LRScheduler):
         return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
 
-class MultiplicativeLR(LambdaLR):
-    """Multiplies the current rates by a function of the epoch."""
-
-    def get_lr(self) -> list[Any]:
-        if self._is_initial:
-            return self._rates()
-        return [rate * f(self.last_epoch) for f, rate in zip(self.lr_lambdas, self._rates(), strict=True)]
-
-
 class CosineAnnealingLR(LRScheduler):
     """Follows half a cosine wave from the initial rates to `eta_min` in `T_max` epochs, and then back."""
 
@@ -339,7 +317,7 @@ class SequentialLR(LRScheduler):
 
     >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
     >>> S = T.optim.lr_scheduler
-    >>> parts = [S.ConstantLR(optimizer, 0.1, total_iters=2), S.ExponentialLR(optimizer, 0.5)]
+    >>> parts = [S.LinearLR(optimizer, 0.1, total_iters=2), S.ExponentialLR(optimizer, 0.5)]
     >>> S.SequentialLR(optimizer, parts, milestones=[2]).get_last_lr()
     [0.1]
     """
