@@ -287,7 +287,9 @@ def no_callbacks_of_the_collector() -> Iterator[None]:
 
 @pytest.mark.usefixtures("no_callbacks_of_the_collector")
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("forever", ["pass", "print('x')", "z = z * 0.5", "(w * w).backward()"])
+@pytest.mark.parametrize(
+    "forever", ["pass", "print('x')", "z = z * 0.5", "(w * w).backward()", "T.set_grad_enabled(False)"]
+)
 def test_an_endless_loop_is_interrupted_and_the_next_cell_works(shell, shown, forever, engine):
     start = "w = T.tensor(2.0, requires_grad=True)\nz = w * 3\nstop_soon()\n"
     # Seconds of work, which a busy machine does not shorten; and again, should one be lost. Pytest has the other clock.

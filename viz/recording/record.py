@@ -227,7 +227,8 @@ class Recorder:
             except (Exception, SystemExit) as raised:
                 self.raised = raised
             finally:
-                if self._given_namespace is None:  # a cell sets it for the notebook
+                # A cell sets it for the notebook. Stopped, it may have left it as the engine had it within a pass.
+                if self._given_namespace is None or isinstance(self.raised, KeyboardInterrupt):
                     module.set_grad_enabled(grad_was_on)
         with self._reading():
             self._watch.name(outer)
