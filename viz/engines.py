@@ -13,6 +13,7 @@ import operator
 import random
 import sys
 import threading
+import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -23,6 +24,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 TORCH = "torch"
+# What is written in C is the engine's own, and is no function that a program put in its place.
+OF_C = types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType
 CORE = "tinygrad_edu"
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 PARTS_OF_FUNCTION = ("forward", "setup_context")  # the methods of a custom Function that run ops

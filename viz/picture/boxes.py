@@ -256,10 +256,11 @@ class Boxes:
 
     def _folded(self, groups: list[Group]) -> list[Group]:
         """The same, folded as far as `folding` says, and further where there are too many."""
+        groups = self._with_loops(groups) if self.folding >= LOOPS else groups
         for needed, fold in ((REPEATS, self._with_repeats), (CALLS, self._with_calls), (RUNS, self._with_runs)):
             if self.folding >= needed or len(groups) > MANY:
                 groups = fold(groups)
-        return self._with_loops(groups) if self.folding >= LOOPS else groups
+        return groups
 
     def _with_loops(self, groups: list[Group]) -> list[Group]:
         """All steps of a loop as one box, also where they differ, or are but two."""
@@ -291,10 +292,8 @@ class Boxes:
             first, stop = start if whole else start + block, end - block if last else end
             if stop - first < 2 * block or not self._goes_on(groups[start:end], block):
                 continue
-            made += [
-                *groups[at:first],
-                self._rest(groups[first:stop], block, "" if whole else "more ", steps and (stop - first) // block),
-            ]
+            count = steps and (stop - first) // block
+            made += [*groups[at:first], self._rest(groups[first:stop], block, "" if whole else "more ", count)]
             at = stop
         return made + groups[at:]
 
@@ -344,10 +343,8 @@ class Boxes:
         kinds = [self._kind(group) for group in rest[:block]]
         what = kinds[0] if block == 1 else f"({', '.join(kinds[:3])}{', …' if block > 3 else ''})"
         paths = [group.level.path.split(".")[-1] for group in rest if group.level is not None]
-        title, below = (
-            f"{len(rest) // block} × {what}",
-            f"{paths[0]} … {paths[-1]}" if paths and paths[0] != paths[-1] else "",
-        )
+        title = f"{len(rest) // block} × {what}"
+        below = f"{paths[0]} … {paths[-1]}" if paths and paths[0] != paths[-1] else ""
         if steps:
             title, below = f"{steps} {more}steps", what.strip("()")
         return Group(_ops(rest), title=title, below=below, parts=rest, rest=True)

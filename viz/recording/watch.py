@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from viz.engines import PARTS_OF_FUNCTION, Engine
+from viz.engines import OF_C, PARTS_OF_FUNCTION, Engine
 from viz.recording.graph import Argument, Op, Value
 from viz.recording.notation import base_name, called
 from viz.recording.passes import ELSEWHERE, Pass, Passes
@@ -521,8 +521,9 @@ class Watch:
         if self.engine.is_traced():  # first: a compiler that reads this function would stop at what follows
             return func(*args, **kwargs)
         frame = sys._getframe(2)
-        with Reading(self.engine, self.graph):
-            func = self.engine.as_written(func, frame)
+        if not isinstance(func, OF_C):
+            with Reading(self.engine, self.graph):
+                func = self.engine.as_written(func, frame)
         if self._idle > IDLE:
             with Reading(self.engine, self.graph):
                 self._look_again(frame)

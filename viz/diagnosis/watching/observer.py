@@ -118,7 +118,8 @@ class Observer:
             make = self._heard(self._values.by_hand, nn.Parameter.__new__)
             self._replaced.put(nn.Parameter, "__new__", lambda _: staticmethod(make))
         applied = inspect.getattr_static(engine.function_type, "apply")  # a classmethod, in Python or in C
-        apply = self._heard(ops.applied, lambda kind, *args, **kwargs: applied.__get__(None, kind)(*args, **kwargs))
+        # Without a frame of ours around it: what it raises is the program's.
+        apply = self._heard(ops.applied, getattr(applied, "__func__", applied))
         self._replaced.put(engine.function_type, "apply", lambda shown: classmethod(functools.wraps(shown)(apply)))
         data, grad = (inspect.getattr_static(engine.tensor_type, name) for name in ("data", "grad"))
         if isinstance(data, property) and isinstance(grad, property):  # which the engine's mode does not show

@@ -18,6 +18,7 @@ from viz.diagnosis.watching.passes import Passes
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Call, Hears, Noting, Watch
 from viz.diagnosis.watching.writes import Writes
+from viz.engines import OF_C
 
 MOST_CHECKS = 4  # of one custom Function
 WEIGHED = 256  # ops after which it is asked what watching has cost
@@ -62,8 +63,9 @@ class Ops:
         if self.watch.engine.is_traced():
             return func(*args, **kwargs)
         frame, hears = sys._getframe(2), None
-        with self.watch.aside:
-            func = self.watch.engine.as_written(func, frame)
+        if not isinstance(func, OF_C):
+            with self.watch.aside:
+                func = self.watch.engine.as_written(func, frame)
         watch, name = self.watch, getattr(func, "__name__", "")
         if not watch.active or watch.within or (watch.skipping and name not in PASSES):
             return func(*args, **kwargs)
