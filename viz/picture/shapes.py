@@ -49,7 +49,10 @@ DETAILS = (
 
 @dataclass
 class Row:
-    """One line of text in a box; `slot` names it for patches, `longest` is the widest text it will ever hold."""
+    """One line of text in a box; `slot` names it for patches, `longest` is the widest text it will ever hold.
+
+    Its sizes, and those of a box, are asked for once it is finished.
+    """
 
     slot: str
     style: str  # name | value | small | tiny | grad | symbol | word
@@ -61,19 +64,17 @@ class Row:
 
     GAP = 8.0
 
-    @property
+    @cached_property
     def pictures(self) -> list[Grid]:
         """All layers of both sides."""
         return self.layers + self.beside
 
-    @property
+    @cached_property
     def height(self) -> float:
         """The line's height in pixels."""
-        if self.pictures:
-            return max(layer.height for layer in self.pictures)
-        return LINES[self.style]
+        return max((layer.height for layer in self.pictures), default=0.0) or LINES[self.style]
 
-    @property
+    @cached_property
     def width(self) -> float:
         """The width that the line needs at most."""
         if self.pictures:
@@ -109,17 +110,17 @@ class Box:
 
     PLUS = 12.0  # room for the mark of a fold that opens
 
-    @property
+    @cached_property
     def is_pill(self) -> bool:
         """Ops and nodes are pills, values are boxes."""
         return self.kind in PILLS
 
-    @property
+    @cached_property
     def edge(self) -> float:
         """The space above and below its text, in pixels."""
         return SNUG_EDGE if self.snug else 5.0 if self.is_pill else 7.0
 
-    @property
+    @cached_property
     def tab(self) -> float:
         """The height of a docked tab, in pixels."""
         return 15.0 if self.told else 6.0
@@ -127,17 +128,21 @@ class Box:
     @property
     def width(self) -> float:
         """In pixels."""
+        return max(self.least, self._text_width)
+
+    @cached_property
+    def _text_width(self) -> float:
         labels = [label for _, label in self.tabs] if self.told else []
         widest = max([row.width for row in self.rows] + [text_width(label, SIZE["small"]) for label in labels])
         beside = self.PLUS if self.kind == "fold" else 0.0
-        return max(self.least, 4.4 * self.padding, round(widest + 2 * (beside + self.padding - self.is_pill)))
+        return max(4.4 * self.padding, round(widest + 2 * (beside + self.padding - self.is_pill)))
 
-    @property
+    @cached_property
     def body(self) -> float:
         """The height without docked tabs, in pixels."""
-        return round(sum(row.height for row in self.rows) + 2 * self.edge)
+        return round(sum([row.height for row in self.rows]) + 2 * self.edge)
 
-    @property
+    @cached_property
     def height(self) -> float:
         """In pixels, tabs included."""
         return self.body + self.tab * len(self.tabs)

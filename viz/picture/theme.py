@@ -124,6 +124,7 @@ def _variables(colours: dict[str, str]) -> str:
     return "".join(f"--{name}:{colour};" for name, colour in colours.items())
 
 
+@functools.lru_cache(maxsize=64)
 def css(scope: str, theme: str = "auto", plain: bool = False) -> str:
     """The style sheet of one picture, every rule under `#scope`.
 
