@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 import torch
 from playwright.sync_api import expect
 from support.harness import complaints, new_page
+from support.models import MODELS
 from support.networks import NETWORKS
 
 import viz
+from viz.export import files
+from viz.picture.network import svg_of
 
 pytestmark = pytest.mark.outer(start=3)
 
@@ -117,3 +121,33 @@ def test_a_drawn_network_lives_in_a_separate_page_with_its_title_and_its_totals(
     expect(leaves).to_have_count(2)
     expect(page.locator(".tgv-network-words").first).to_have_text("Mine")
     expect(page.locator(".tgv-network-words").last).to_contain_text("13 parameters")
+
+
+BOX = r'<g class="node [^>]*><title>[^<]*</title><rect class="[a-z]+" x="(.*?)" y="(.*?)" width="(.*?)" height="(.*?)"'
+ON_STAGE = """() => [...document.querySelectorAll(".tgv-network .network")].map((network) =>
+    [...network.querySelectorAll("[data-key] > rect:first-child")].map(({ parentNode: { transform }, x, y, width, height }) => {
+        const { e, f } = transform.baseVal[0].matrix;
+        return [x.baseVal.value + e, y.baseVal.value + f, width.baseVal.value, height.baseVal.value];
+    }))"""
+
+
+def test_a_file_and_a_stage_have_the_same_boxes_to_the_pixel(fresh: Any, tmp_path: Any) -> None:
+    pictures = []
+    for make in MODELS.values():
+        model, args, loss = make(torch)
+        pictures += [viz.draw(model, *args), viz.draw(loss(model(*args)))]
+    (tmp_path / "all.html").write_text(files.page("All", "".join(map(files.figure, pictures))), encoding="utf-8")
+    at = fresh(viewport={"width": 1366, "height": 768}, reduced_motion="reduce")
+    at.goto((tmp_path / "all.html").as_uri())
+    networks = [picture._network[3] for picture in pictures]
+    opened = [list(network.first) for network in networks]
+    for _ in range(3):  # as it is at first, with one more box open, and with another one
+        drawn = [svg_of(network, first, "one", {}, "") for network, first in zip(networks, opened, strict=True)]
+        in_files = [[pytest.approx(list(map(float, box)), abs=0.5) for box in re.findall(BOX, text)] for text in drawn]
+        for in_file, on_stage in zip(in_files, at.evaluate(ON_STAGE), strict=True):
+            assert len(in_file) == len(on_stage) and all(box in in_file for box in on_stage)
+        for number, network in enumerate(networks):
+            closed = at.locator(".tgv-network").nth(number).locator("[aria-expanded=false]")
+            if closed.count():
+                opened[number].append(closed.first.get_attribute("data-key"))
+                closed.first.dispatch_event("click")

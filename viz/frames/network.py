@@ -10,7 +10,7 @@ from viz.frames.director import Director
 from viz.frames.stage import loudness
 from viz.picture import network as networks
 from viz.picture.arrange import Arranged
-from viz.picture.boxes import ROOT
+from viz.picture.boxes import LINE, PADDING, ROOT, TITLE
 from viz.picture.fit import Room
 from viz.picture.nested import Network, compose, title_width
 from viz.picture.network import CELL, ROOMS, SHADES, rms
@@ -23,7 +23,8 @@ from viz.recording.notation import number
 MANY = 750  # parts of a graph; in a larger one nobody looks for what is lit
 LEAST_DECADES = 3  # the least that the colours span, so that similar sizes look similar
 MOST_DECADES = 8  # the most; smaller gradients are rounding noise
-EDGES, LEGEND = 20.0, 26.0  # pixels around a network on a stage, and the height of its legend
+EDGES, LEGEND = 2 * MARGIN, 26.0  # pixels around a network on a stage, and the height of its legend
+SIZES = {"line": LINE, "title": TITLE, "padding": PADDING, "margin": MARGIN, "legend": LEGEND}  # for a stage
 # By a part to the boxes around it.
 _PASSED_ON = ("running", "now", "error", "ready")
 
@@ -272,7 +273,7 @@ def data(whole: Network) -> dict[str, Any]:
         }
         for one in whole.layouts
     ]
-    return {"units": units, "layouts": placed, "open": whole.first}
+    return {"units": units, "layouts": placed, "open": whole.first, "sizes": SIZES}
 
 
 # Of a node: the size of each gradient that it ran with, and in which pass.

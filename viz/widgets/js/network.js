@@ -1,18 +1,13 @@
 // A network on the stage: modules as nested boxes. A click opens or closes one in place; its surroundings make room, keep their
-// order, and glide. The layout of each box's inside comes from Python (`picture/network.py`, where `compose` does the same for
-// files), so nothing is laid out here.
+// order, and glide. The layout of each box's inside and all sizes come from Python, so nothing is laid out here. `compose` does
+// what `picture/nested.py` does for files: any boxes may be open, also where no Python runs. tests/browser compares both.
 import { h, svg } from "./dom.js";
 import { goneBeside, light, shownAs } from "./lit.js";
 import { SmallMap } from "./map.js";
 import { listenToMoves, pressKey, toUser } from "./moves.js";
 import { panned, touchAction } from "./touch.js";
 
-const LINE = { name: 18, word: 18, small: 14, tiny: 13, title: 14, sign: 15 };
-const TITLE = 22;
-const PADDING = 12;
 const GLIDE = 260; // milliseconds
-const LEGEND = 26; // pixels of its height, where it takes one line
-const FADES = 11; // pixels out of sight; the outermost 10 are empty
 const LEAST = 1; // the smallest letters have 10 pixels: what is too big is panned
 
 /** Map a coordinate when each span [start, end, extra] grows or shrinks; see `_stretch` in nested.py. */
@@ -31,7 +26,7 @@ export function stretch(spans) {
 }
 
 /** What is visible: {width, height, boxes: Map(key -> {x, y, w, h, open}), curves: Map(id -> points)}. */
-export function compose({ units, layouts }, opened) {
+export function compose({ units, layouts, sizes: { title: line, padding } }, opened) {
   const order = [];
   const collect = ["root"];
   while (collect.length) {
@@ -51,10 +46,8 @@ export function compose({ units, layouts }, opened) {
     }));
     const [across, down] = spans.map(stretch);
     maps.set(key, [across, down]);
-    const margin = key === "root" ? 0 : 2 * PADDING;
-    const inside = [across(placed.w), down(placed.h)];
-    const title = key === "root" ? 0 : units[key].n;
-    size.set(key, [Math.max(inside[0] + margin, title), inside[1] + margin + (key === "root" ? 0 : TITLE)]);
+    const [margin, above, title] = key === "root" ? [0, 0, 0] : [2 * padding, line, units[key].n];
+    size.set(key, [Math.max(across(placed.w) + margin, title), down(placed.h) + margin + above]);
   }
   const boxes = new Map();
   const curves = new Map();
@@ -72,7 +65,7 @@ export function compose({ units, layouts }, opened) {
       boxes.set(child, { x: cx, y: cy, w: width, h: height, open: maps.has(child) });
       if (maps.has(child)) {
         const inside = maps.get(child)[0](layouts[units[child].l].w);
-        origin.set(child, [cx - inside / 2, cy - height / 2 + TITLE + PADDING]);
+        origin.set(child, [cx - inside / 2, cy - height / 2 + line + padding]);
       }
     });
     units[key].e.forEach(([tail, head], i) => {
@@ -103,7 +96,8 @@ export function openAtFirst(net, width, height) {
   const models = net.units.root.c.filter((key) => net.units[key].c).length;
   while (opened.size > (models === 1 ? 1 : 0)) { // of a program of one model the inside is shown
     const shown = compose(net, opened);
-    if (shown.width + 20 <= width && shown.height + 20 <= height) break;
+    const around = 2 * net.sizes.margin;
+    if (shown.width + around <= width && shown.height + around <= height) break;
     opened.delete([...opened].reduce((deepest, key) => (depths.get(key) >= depths.get(deepest) ? key : deepest)));
   }
   return opened;
@@ -159,7 +153,7 @@ export class NetworkStage {
     this.maxHeight = maxHeight;
     const width = host.clientWidth || host.parentElement?.clientWidth || 600;
     this.chosen = opened !== null; // whether a reader has chosen what is open
-    this.opened = new Set(opened ?? openAtFirst(this.net, width, maxHeight - (this.net.scale ? LEGEND : 0)));
+    this.opened = new Set(opened ?? openAtFirst(this.net, width, maxHeight - (this.net.scale ? this.net.sizes.legend : 0)));
     this.step = this.net.patches.length - 1;
     this.style = h("style");
     this.style.textContent = picture.svg.match(/<style>([\s\S]*?)<\/style>/)?.[1] ?? "";
@@ -363,12 +357,13 @@ export class NetworkStage {
     const [w, high] = [unit.w, unit.h];
     group.append(svg("rect", { class: pill ? "pill" : "frame", x: -w / 2, y: -high / 2, width: w, height: high, rx: pill ? Math.min(high / 2, 15) : 7 }));
     if (unit.c) group.append(svg("path", { class: "plus", d: `M${w / 2 - 13.5} ${10 - high / 2}h8m-4 -4v8` }));
+    const { line } = this.net.sizes;
     let y = (unit.p ?? 6) - high / 2;
     for (const [, style, text] of unit.r) {
-      group.append(svg("text", { class: `mid ${style}`, x: 0, y: y + LINE[style] * 0.76 }, text));
-      y += LINE[style];
+      group.append(svg("text", { class: `mid ${style}`, x: 0, y: y + line[style] * 0.76 }, text));
+      y += line[style];
     }
-    group.append(svg("text", { class: "mid tiny grad", x: 0, y: y + LINE.tiny * 0.76, "data-slot": "grad" }));
+    group.append(svg("text", { class: "mid tiny grad", x: 0, y: y + line.tiny * 0.76, "data-slot": "grad" }));
     return group;
   }
 
@@ -396,13 +391,14 @@ export class NetworkStage {
   // --- size, zoom, pan ---
 
   get natural() {
-    return { w: this.shown.width + 20, h: this.shown.height + 20 };
+    const around = 2 * this.net.sizes.margin;
+    return { w: this.shown.width + around, h: this.shown.height + around };
   }
 
   /** The space for the picture, and the scale at which all of it is in sight. */
   get #room() {
     const width = this.host.clientWidth || 600;
-    const most = this.maxHeight - (this.legend ? Math.max(LEGEND, this.legend.offsetHeight) : 0);
+    const most = this.maxHeight - (this.legend ? Math.max(this.net.sizes.legend, this.legend.offsetHeight) : 0);
     return { width, most, whole: Math.min(1.15, width / this.natural.w, most / this.natural.h) };
   }
 
@@ -418,9 +414,10 @@ export class NetworkStage {
       if (middle - extent / 2 >= at && middle + extent / 2 <= at + size) return at;
       return extent >= size ? middle - extent / 2 - 14 : middle - size / 2;
     };
-    const [left, top] = [(this.view?.x ?? -10) + 10, (this.view?.y ?? -10) + 10]; // there are 10 pixels around the picture
+    const { margin } = this.net.sizes; // around the picture
+    const [left, top] = [(this.view?.x ?? -margin) + margin, (this.view?.y ?? -margin) + margin];
     const [x, y] = around ? [near(left, view.w, around.x, around.w), near(top, view.h, around.y, around.h)] : [left, top];
-    return panned({ ...view, x: x - 10, y: y - 10 }, this.whole).view;
+    return panned({ ...view, x: x - margin, y: y - margin }, this.whole).view;
   }
 
   /** Set the height of the stage, in pixels. */
@@ -446,8 +443,9 @@ export class NetworkStage {
     const { x, y, w, h: high } = this.whole;
     const rest = { left: view.x - x, top: view.y - y, right: x + w - view.x - view.w, bottom: y + high - view.y - view.h };
     // At an edge where it goes on, the picture fades: that is where it can be moved.
-    for (const [side, hidden] of Object.entries(rest)) this.svg.style.setProperty(`--tgv-${side}`, hidden > FADES ? "36px" : "0px");
-    this.svg.classList.toggle("tgv-goes-on", Object.values(rest).some((hidden) => hidden > FADES));
+    const fades = this.net.sizes.margin + 1; // the outermost pixels are empty
+    for (const [side, hidden] of Object.entries(rest)) this.svg.style.setProperty(`--tgv-${side}`, hidden > fades ? "36px" : "0px");
+    this.svg.classList.toggle("tgv-goes-on", Object.values(rest).some((hidden) => hidden > fades));
     this.svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.w} ${view.h}`);
     this.map.show(view, this.whole, this.shown, () => [...this.shown.boxes].map(([, box]) =>
       ({ x: box.x - box.w / 2, y: box.y - box.h / 2, width: box.w, height: box.h, open: box.open })));
@@ -466,7 +464,7 @@ export class NetworkStage {
   }
 
   get whole() {
-    return { x: -10, y: -10, ...this.natural };
+    return { x: -this.net.sizes.margin, y: -this.net.sizes.margin, ...this.natural };
   }
 
   moveTo(view) {
