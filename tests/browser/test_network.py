@@ -125,9 +125,9 @@ def test_a_drawn_network_lives_in_a_separate_page_with_its_title_and_its_totals(
 
 BOX = r'<g class="node [^>]*><title>[^<]*</title><rect class="[a-z]+" x="(.*?)" y="(.*?)" width="(.*?)" height="(.*?)"'
 ON_STAGE = """() => [...document.querySelectorAll(".tgv-network .network")].map((network) =>
-    [...network.querySelectorAll("[data-key] > rect:first-child")].map(({ parentNode: { transform }, x, y, width, height }) => {
-        const { e, f } = transform.baseVal[0].matrix;
-        return [x.baseVal.value + e, y.baseVal.value + f, width.baseVal.value, height.baseVal.value];
+    [...network.querySelectorAll("[data-key] > rect:first-child")].map((rect) => {
+        const { e, f } = rect.parentNode.transform.baseVal[0].matrix;
+        return [rect.x.baseVal.value + e, rect.y.baseVal.value + f, rect.width.baseVal.value, rect.height.baseVal.value];
     }))"""
 
 
@@ -146,8 +146,8 @@ def test_a_file_and_a_stage_have_the_same_boxes_to_the_pixel(fresh: Any, tmp_pat
         in_files = [[pytest.approx(list(map(float, box)), abs=0.5) for box in re.findall(BOX, text)] for text in drawn]
         for in_file, on_stage in zip(in_files, at.evaluate(ON_STAGE), strict=True):
             assert len(in_file) == len(on_stage) and all(box in in_file for box in on_stage)
-        for number, network in enumerate(networks):
+        for number, keys in enumerate(opened):
             closed = at.locator(".tgv-network").nth(number).locator("[aria-expanded=false]")
             if closed.count():
-                opened[number].append(closed.first.get_attribute("data-key"))
+                keys.append(closed.first.get_attribute("data-key"))
                 closed.first.dispatch_event("click")
