@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import viz
-from viz.picture.boxes import ROOT
+from viz.picture.boxes import CALLS, LOOPS, ROOT, WHOLE, Boxes, Drawn
 from viz.picture.nested import compose
 from viz.picture.network import CELL
 
@@ -158,6 +158,28 @@ def test_frozen_parameters_stand_in_their_module_and_say_so(T):
     assert outermost.count("input") == 1  # what the model was given
     frozen = {unit.title.partition(".")[2] for unit in whole.units.values() if unit.frozen}
     assert frozen == {"0", "0.0", "0.0.weight", "0.0.bias"}
+
+
+def test_a_parameter_that_a_step_by_hand_moves_stays_in_its_layer(T):
+    net, x = T.nn.Sequential(T.nn.Linear(2, 4), T.nn.ReLU(), T.nn.Linear(4, 1)), T.ones(3, 2)
+
+    def step():
+        net(x).sum().backward()
+        with T.no_grad():
+            for p in net.parameters():
+                p -= 0.1 * p.grad
+
+    graph = viz.record(step).graph
+    parameters = [value for value in graph.values.values() if value.kind == "leaf" and value.op is None]
+    names = {f"net.{layer}.{name}" for layer in (0, 2) for name in ("weight", "bias")}
+    # Once more beside its step, unless that is folded: of those alike one is shown, of a loop none.
+    for folding, beside in ((WHOLE, names), (CALLS, {"net.0.weight"}), (LOOPS, set())):
+        boxes = Boxes(Drawn(graph), (), folding)
+        homes = {one.title: [boxes.units[chain[-2]].title for chain in boxes.copies[one.key]] for one in parameters}
+        assert {name: place[0] for name, place in homes.items()} == {name: name.rpartition(".")[0] for name in names}
+        outside = [boxes.units[key] for key in boxes.units[ROOT].children if boxes.units[key].kind == "leaf"]
+        assert {unit.rows[0][2] for unit in outside} == beside
+        assert all(unit.shared == unit.value for unit in outside)
 
 
 def test_a_cut_is_a_box_of_its_own_however_much_is_folded(T):

@@ -455,7 +455,7 @@ class Boxes:
                 if value.kind == "leaf":
                     self.copies[key] = [shared(chains)]
                 continue
-            parameter = value.kind == "leaf" or self._owned(value)
+            parameter = value.kind == "leaf" or (value.op is None and self._owned(value))
             homes = self._homes(value, chains, parameter)
             about = [("shape", "tiny", notation.shape(value.shape))] if value.shape else []
             frozen = parameter and not value.requires_grad
@@ -464,7 +464,10 @@ class Boxes:
             for number, home in enumerate(homes):
                 unit = f"{key}n{number}" if number else key
                 name = ("name", "name" if value.kind == "leaf" else "word", _short(self._called(value, home), "name"))
-                self._add(Unit(unit, kind, [name, *about], home[-1], value.title, value=key, frozen=frozen))
+                same = key if len(homes) > 1 else ""
+                self._add(
+                    Unit(unit, kind, [name, *about], home[-1], value.title, value=key, frozen=frozen, shared=same)
+                )
                 self.copies.setdefault(key, []).append([*home, unit])
             self.chain[key] = self.copies[key][0]
             if parameter:
@@ -476,11 +479,11 @@ class Boxes:
         """The name of a leaf: the last part of a parameter's in the box of its module, the whole name elsewhere."""
         around = {self.units[key].title for key in home}
         names = (name.rpartition(".") for name in value.names)
-        return next((last for owner, _, last in names if owner in around), value.title)
+        return next((last for owner, _, last in names if owner and owner in around), value.title)
 
     def _owned(self, value: Value) -> bool:
-        """Whether a value is a parameter of a module, which a frozen one is, too."""
-        return value.op is None and any(name.rpartition(".")[0] in self.graph.modules for name in value.names)
+        """Whether a value is a parameter of a module, which a frozen one is, too, or what was written into one."""
+        return any(name.rpartition(".")[0] in self.graph.modules for name in value.names)
 
     def _tie(self) -> None:
         """Say of a parameter that several modules have, where else it is."""
@@ -507,19 +510,22 @@ class Boxes:
         return unit.title
 
     def _homes(self, value: Value, chains: list[list[str]], parameter: bool) -> list[list[str]]:
-        """Where a leaf is drawn: the innermost box around all its users; for a parameter, each call of its module."""
+        """Where a leaf is drawn: the innermost box around its users; for a parameter, also each call of its module.
+
+        A parameter's users in a fold, such as a step by hand, do not take it out of its module.
+        """
         owners: dict[str, list[str]] = {}
         if parameter:
-            paths = {name.rpartition(".")[0] for name in value.names}
-            for chain in chains:
-                at = next((at for at in reversed(range(len(chain))) if self.units[chain[at]].title in paths), None)
-                if at is not None:
-                    owners.setdefault(chain[at], chain[: at + 1])
-                else:
-                    owners.setdefault("", chain)
-        if owners and "" not in owners:
-            return list(owners.values())
-        if self.graph.calls and value.name and not parameter:
+            paths = {name.rpartition(".")[0] for name in value.names if "." in name}
+            within = [
+                next((key for key in reversed(chain) if self.units[key].title in paths), None) for chain in chains
+            ]
+            owners = {key: chain[: chain.index(key) + 1] for key, chain in zip(within, chains, strict=True) if key}
+            others = [chain for key, chain in zip(within, chains, strict=True) if key is None]
+            chains = [chain for chain in others if not self.units[chain[-1]].fold] if owners else others
+            if not chains:
+                return list(owners.values())
+        elif self.graph.calls and value.name:
             return [[ROOT]]  # what the model was given
         around = shared(chains)
         if value.home is not None:  # what a module was given comes from outside of it
@@ -531,7 +537,7 @@ class Boxes:
             around = around[: next(outer, len(around))]
         while parameter and self.units[around[-1]].fold:  # which hides no parameter
             around = around[:-1]
-        return [around]
+        return [*owners.values(), around]
 
     def _nearest(self, source: str, head: list[str]) -> list[str]:
         """The chain of a source: of a leaf that is drawn several times, the one in the same box as its user."""
@@ -556,7 +562,8 @@ class Boxes:
             chain = self.chain.get(value.op or "")
             if chain is None or value.key in used or not value.names or value.key in self.hidden:
                 continue
-            if self.units[chain[-2]].fold and value.key not in self._lasting:  # such as the loss of an earlier step
+            # Such as the loss of an earlier step; what a loop writes into parameters is a step's result.
+            if self.units[chain[-2]].fold and (value.key not in self._lasting or self._owned(value)):
                 continue
             while self.units[chain[-2]].fold:
                 chain = chain[:-1]
@@ -587,8 +594,9 @@ class Boxes:
                 tail = self._nearest(source or "", head)
                 if not tail or tail == head:
                     continue
-                if op.whole and source == key:  # at most one arrow from a step to a module whose parameters it moves
-                    at = next(at for at, (one, other) in enumerate(zip(tail, head, strict=False)) if one != other)
+                at = next(at for at, (one, other) in enumerate(zip(tail, head, strict=False)) if one != other)
+                # At most one arrow to a step, or to a loop by hand, from a module whose parameters it moves.
+                if source == key and (op.whole or (self.units[head[-2]].fold and at < len(tail) - 1)):
                     found.setdefault(tail[at - 1], {})[tail[at], head[at]] = None
                 else:
                     self._join(found, tail, head)
