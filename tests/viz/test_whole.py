@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import viz
-from viz.picture.boxes import CALLS, LOOPS, ROOT, WHOLE, Boxes, Drawn
+from viz.picture.boxes import CALLS, LOOPS, ROOT, STEPS, WHOLE, Boxes, Drawn
 from viz.picture.nested import compose
 from viz.picture.network import CELL
 
@@ -180,6 +180,21 @@ def test_a_parameter_that_a_step_by_hand_moves_stays_in_its_layer(T):
         outside = [boxes.units[key] for key in boxes.units[ROOT].children if boxes.units[key].kind == "leaf"]
         assert {unit.rows[0][2] for unit in outside} == beside
         assert all(unit.shared == unit.value for unit in outside)
+
+
+def test_of_a_loop_of_two_the_first_step_is_shown_and_the_other_is_frozen_only_where_all_is(T):
+    teacher, student, x = T.nn.Linear(2, 1).requires_grad_(False), T.nn.Linear(2, 1), T.ones(3, 2)
+    optimizer = T.optim.SGD(student.parameters(), lr=0.1)
+
+    def training():
+        for _ in range(2):
+            optimizer.zero_grad()
+            ((student(x) - teacher(x)) ** 2).mean().backward()
+            optimizer.step()
+
+    units = Boxes(Drawn(viz.record(training).graph), (), STEPS).units
+    frozen = {units[key].title: units[key].frozen for key in units[ROOT].children}
+    assert [frozen[title] for title in ("student", "teacher", "1 more step")] == [False, True, False]
 
 
 def test_a_cut_is_a_box_of_its_own_however_much_is_folded(T):

@@ -13,7 +13,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from viz.picture.boxes import CALLS, LISTS, LOOPS, PADDING, REPEATS, ROOT, RUNNING, RUNS, TITLE, WHOLE, Boxes, Unit
+from viz.picture.boxes import (
+    CALLS,
+    LISTS,
+    LOOPS,
+    PADDING,
+    REPEATS,
+    ROOT,
+    RUNNING,
+    RUNS,
+    STEPS,
+    TITLE,
+    WHOLE,
+    Boxes,
+    Unit,
+)
 from viz.picture.layout import Placed
 from viz.picture.nested import title_width
 from viz.picture.recurrence import LEAST, Part, unrolled
@@ -37,7 +51,7 @@ ATTEMPTS = [
     *((CALLS, 0), (CALLS, 1), (CALLS, 2), (RUNS, 0), (RUNS, 1), (RUNS, 2)),
 ]
 # Likewise, where nothing fits with a column for each step of a recurrence.
-LAST = [(LOOPS, SNUG[1])]
+LAST = [(STEPS, SNUG[1]), (LOOPS, SNUG[1])]
 WRAPPED = [(WHOLE, SNUG[0]), (RUNS, SNUG[0]), (RUNS, SNUG[1]), *LAST]
 
 

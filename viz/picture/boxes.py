@@ -6,7 +6,7 @@
 - `REPEATS`: of blocks that are alike and follow each other, the first is shown, and one box stands for the rest.
 - `CALLS`: likewise single layers and steps of a loop; the ops of one call, such as a cross entropy, are one box.
 - `RUNS`: neighbouring ops are one box. What cuts the graph (`detach`, `no_grad`) and parameters stay in sight.
-- `LOOPS`: all steps of a loop are one box.
+- `STEPS`: the steps of a loop after the first are one box, also where they are unlike; `LOOPS`: all are.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from viz.picture.theme import SIZE, shorten, text_width
 from viz.recording import notation
 from viz.recording.graph import Graph, Op, Value
 
-WHOLE, REPEATS, CALLS, RUNS, LOOPS = range(5)
+WHOLE, REPEATS, CALLS, RUNS, STEPS, LOOPS = range(6)
 ROOT = "root"
 WIDEST = 210.0  # pixels for one line of text
 LONG = 150.0  # pixels of an op's name; a longer one takes two lines
@@ -154,6 +154,7 @@ class Boxes:
         self.units: dict[str, Unit] = {ROOT: Unit(ROOT, "module", [("name", "name", "program")], None)}
         self.chain: dict[str, list[str]] = {}  # per op or leaf: the boxes around it, and its own
         self.copies: dict[str, list[list[str]]] = {}  # per leaf that is drawn in several boxes: its chains
+        self._learning: set[str] = set()  # the boxes that use a parameter after a step has moved it
         ops, self._served = drawn.ops, drawn.served
         self._serving = {one.key for ones in self._served.values() for one in ones}
         grouped = [one for op in ops if op.key not in self._serving for one in self._with_served(op)]
@@ -256,20 +257,25 @@ class Boxes:
 
     def _folded(self, groups: list[Group]) -> list[Group]:
         """The same, folded as far as `folding` says, and further where there are too many."""
-        groups = self._with_loops(groups) if self.folding >= LOOPS else groups
+        groups = self._with_loops(groups) if self.folding >= STEPS else groups
         for needed, fold in ((REPEATS, self._with_repeats), (CALLS, self._with_calls), (RUNS, self._with_runs)):
             if self.folding >= needed or len(groups) > MANY:
                 groups = fold(groups)
         return groups
 
     def _with_loops(self, groups: list[Group]) -> list[Group]:
-        """All steps of a loop as one box, also where they differ, or are but two."""
+        """The steps of a loop after the first as one box, or all, also where they differ, or are but two."""
         made: list[Group] = []
         for _, same in groupby(groups, lambda group: [one[0] for one in group.ops[0].loops[:1]]):
             inside = list(same)
-            steps = {one[1] for group in inside for one in group.ops[0].loops[:1]}
-            folds = 1 < len(steps) < len(inside)
-            made += [self._rest(inside, len(inside) // len(steps), "", len(steps))] if folds else inside
+            steps = [one[1] for group in inside for one in group.ops[0].loops[:1]]
+            count = len({*steps})
+            if 1 < count < len(inside):
+                first = steps.count(steps[0]) if self.folding < LOOPS else 0
+                more = "more " if first else ""
+                rest = self._rest(inside[first:], len(inside) // count, more, count - bool(first))
+                inside = [*inside[:first], rest]
+            made += inside
         return made
 
     def _with_repeats(self, groups: list[Group]) -> list[Group]:
@@ -346,7 +352,7 @@ class Boxes:
         title = f"{len(rest) // block} × {what}"
         below = f"{paths[0]} … {paths[-1]}" if paths and paths[0] != paths[-1] else ""
         if steps:
-            title, below = f"{steps} {more}steps", what.strip("()")
+            title, below = f"{steps} {more}step{'s' if steps > 1 else ''}", what.strip("()")
         return Group(_ops(rest), title=title, below=below, parts=rest, rest=True)
 
     def _kind(self, group: Group) -> str:
@@ -454,6 +460,7 @@ class Boxes:
                 # What was written into a parameter by hand: its gradient is still the module's.
                 if value.kind == "leaf":
                     self.copies[key] = [shared(chains)]
+                    self._learning.update(around for chain in chains for around in chain)
                 continue
             parameter = value.kind == "leaf" or (value.op is None and self._owned(value))
             homes = self._homes(value, chains, parameter)
@@ -632,7 +639,8 @@ class Boxes:
                 continue
             tied = [row for row in unit.rows if row[0] == "tied"]
             parameters = [self.graph.values[key] for key in unit.leaves]
-            unit.frozen = bool(parameters) and not any(one.requires_grad for one in parameters)
+            learns = unit.key in self._learning or any(one.requires_grad for one in parameters)
+            unit.frozen = bool(parameters) and not learns
             if not unit.fold:
                 unit.rows = self._about(unit)
             number = self.weight(unit)
