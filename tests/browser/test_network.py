@@ -127,7 +127,8 @@ BOX = r'<g class="node [^>]*><title>[^<]*</title><rect class="[a-z]+" x="(.*?)" 
 ON_STAGE = """() => [...document.querySelectorAll(".tgv-network .network")].map((network) =>
     [...network.querySelectorAll("[data-key] > rect:first-child")].map((rect) => {
         const { e, f } = rect.parentNode.transform.baseVal[0].matrix;
-        return [rect.x.baseVal.value + e, rect.y.baseVal.value + f, rect.width.baseVal.value, rect.height.baseVal.value];
+        const [x, y, ...size] = ["x", "y", "width", "height"].map((name) => rect[name].baseVal.value);
+        return [x + e, y + f, ...size];
     }))"""
 
 

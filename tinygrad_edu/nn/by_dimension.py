@@ -5,25 +5,21 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
+from ..ops.binding import IN_WORDS
 from . import functional as F
 from .module import Module
 
 __all__ = ["by_dimension"]
 
-_WHAT = {1: "sequences", 2: "images", 3: "volumes"}
-
 
 def by_dimension(base: type[Module], name: str, doc: str, function: str = "", **members: Any) -> list[Any]:
     """A subclass of `base` for 1, 2 and 3 dimensions, which calls `function` of nn.functional.
 
-    `{n}` in a name and in the text stands for the number, `{what}` for what has so many dimensions. For examples,
-    `{ones}` are n sizes of 1, `{twos}` of 2 and `{fours}` of 4, `{count}` is 2ⁿ, `{last}` is 2ⁿ - 1, and `{half}` is
-    half of that.
+    `{n}` in a name and in the text stands for the number, other words as in `IN_WORDS`.
     """
     classes = []
-    for n, what in _WHAT.items():
-        sizes = {word: ", ".join(size * n) for word, size in (("ones", "1"), ("twos", "2"), ("fours", "4"))}
-        text = doc.format(n=n, what=what, count=2.0**n, last=2.0**n - 1, half=(2.0**n - 1) / 2, **sizes)
+    for n, words in IN_WORDS.items():
+        text = doc.format(n=n, **words)
         call: Any = base.__init__  # an own one, since Python names it where arguments are missing
         init = FunctionType(call.__code__, call.__globals__, "__init__", call.__defaults__, call.__closure__)
         init.__qualname__, init.__kwdefaults__ = f"{name.format(n=n)}.__init__", call.__kwdefaults__

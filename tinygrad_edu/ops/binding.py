@@ -1,7 +1,7 @@
 """How the function of an op becomes public.
 
-`public` above it puts it into the tables of functions; `method`, `in_place`, `both_forms` and `operator` make of it
-what a class below it gives to Tensor.
+`public` above it puts it into the tables of functions; `by_dimension` makes three that differ by a number; `method`,
+`in_place`, `both_forms` and `operator` make of it what a class below it gives to Tensor.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..overrides import dispatch, overridable, refuse_switches
 from .creation.factories import write_out
 from .operands import refuse_write
 
-__all__ = ["BOTH", "NN", "Dims", "Sizes", "both_forms", "functions", "in_place", "linalg_functions", "method"]
-__all__ += ["nn_functions", "operator", "public"]
+__all__ = ["BOTH", "IN_WORDS", "NN", "Dims", "Sizes", "both_forms", "by_dimension", "functions", "in_place"]
+__all__ += ["linalg_functions", "method", "nn_functions", "operator", "public"]
 
 Dims = int | Sequence[int] | None  # None: all of them
 Sizes = int | Sequence[int]  # one for each dimension, or one for all
@@ -33,6 +33,17 @@ linalg_functions: dict[str, Callable[..., Any]] = {}
 nn_functions: dict[str, Callable[..., Any]] = {}
 # The tables of a function that is in `nn.functional` alone, and of one that is in `tinygrad_edu` too.
 NN, BOTH = (nn_functions,), (functions, nn_functions)
+
+# For 1, 2 and 3 dimensions: what has so many, its sizes, those of a kernel, and numbers for examples.
+IN_WORDS: dict[int, dict[str, Any]] = {
+    n: {"what": what, "sizes": sizes, "kernel": kernel, "count": 2.0**n, "last": 2.0**n - 1, "half": (2.0**n - 1) / 2}
+    | {word: ", ".join(size * n) for word, size in (("ones", "1"), ("twos", "2"), ("fours", "4"))}
+    for n, what, sizes, kernel in (
+        (1, "sequences", "L", "k"),
+        (2, "images", "H, W", "kh, kw"),
+        (3, "volumes", "D, H, W", "kd, kh, kw"),
+    )
+}
 
 # The module in which pickle finds the functions of each table: it stores a function by its name.
 _HOMES = {
@@ -72,6 +83,21 @@ def public(
         return function
 
     return bind
+
+
+def by_dimension(
+    name: str, make: Callable[[int], Callable[..., Any]], where: tuple[dict[str, Callable[..., Any]], ...]
+) -> list[Callable[..., Any]]:
+    """The public functions for 1, 2 and 3 dimensions, `make(n)` each; that for one is in `tinygrad_edu`, too.
+
+    In a name and a docstring, `{n}` and the words of `IN_WORDS` stand for what depends on the number.
+    """
+    made = []
+    for n, words in IN_WORDS.items():
+        function = make(n)
+        function.__name__, function.__doc__ = name.format(n=n), (function.__doc__ or "").format(n=n, **words)
+        made.append(public(where=BOTH if n == 1 else where)(function))
+    return made
 
 
 def method(function: Callable[..., Any]) -> Callable[..., Any]:

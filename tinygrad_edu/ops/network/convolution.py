@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..binding import BOTH, NN, Sizes, public
+from ..binding import BOTH, NN, Sizes, by_dimension, public
 from ..op import LinearOp, Op
 from ..reductions.reduce import sum
 from ..shapes.shape import squeeze, unsqueeze
@@ -325,91 +325,41 @@ def _conv_transpose(n, input, weight, bias, stride, padding, output_padding, gro
     return out if batch is input else squeeze(out, 0)
 
 
-@public(where=BOTH)
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sizes = 1,
-    padding: Sizes | str = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Convolve a batch of sequences (N, in, L) with kernels (out, in/groups, k)."""
-    return _conv(1, input, weight, bias, stride, padding, dilation, groups)
+def _conv_of(n):
+    def call(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Sizes = 1,
+        padding: Sizes | str = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        """Convolve a batch of {what} (N, in, {sizes}) with kernels (out, in/groups, {kernel})."""
+        return _conv(n, input, weight, bias, stride, padding, dilation, groups)
+
+    return call
 
 
-@public(where=BOTH)
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sizes = 1,
-    padding: Sizes | str = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Convolve a batch of images (N, in, H, W) with kernels (out, in/groups, kh, kw)."""
-    return _conv(2, input, weight, bias, stride, padding, dilation, groups)
+def _conv_transpose_of(n):
+    def call(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Sizes = 1,
+        padding: Sizes = 0,
+        output_padding: Sizes = 0,
+        groups: int = 1,
+        dilation: Sizes = 1,
+    ) -> Tensor:
+        """The transpose of conv{n}d: each element is spread over a kernel (in, out/groups, {kernel})."""
+        return _conv_transpose(n, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+    return call
 
 
-@public(where=BOTH)
-def conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sizes = 1,
-    padding: Sizes | str = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Convolve a batch of volumes (N, in, D, H, W) with kernels (out, in/groups, kd, kh, kw)."""
-    return _conv(3, input, weight, bias, stride, padding, dilation, groups)
-
-
-@public(where=BOTH)
-def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    output_padding: Sizes = 0,
-    groups: int = 1,
-    dilation: Sizes = 1,
-) -> Tensor:
-    """The transpose of conv1d: each element is spread over a kernel (in, out/groups, k)."""
-    return _conv_transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-@public(where=BOTH)
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    output_padding: Sizes = 0,
-    groups: int = 1,
-    dilation: Sizes = 1,
-) -> Tensor:
-    """The transpose of conv2d: each pixel is spread over a kernel (in, out/groups, kh, kw)."""
-    return _conv_transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-@public(where=BOTH)
-def conv_transpose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    output_padding: Sizes = 0,
-    groups: int = 1,
-    dilation: Sizes = 1,
-) -> Tensor:
-    """The transpose of conv3d: each element is spread over a kernel (in, out/groups, kd, kh, kw)."""
-    return _conv_transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+conv1d, conv2d, conv3d = by_dimension("conv{n}d", _conv_of, BOTH)
+conv_transpose1d, conv_transpose2d, conv_transpose3d = by_dimension("conv_transpose{n}d", _conv_transpose_of, BOTH)
 
 
 def _patches(op, input, dims, kernel_size, dilation, padding, stride, **settings):

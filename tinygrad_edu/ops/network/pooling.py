@@ -13,7 +13,7 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ..arrays import as_index
-from ..binding import BOTH, NN, Sizes, public
+from ..binding import BOTH, NN, Sizes, by_dimension, public
 from ..indexing.gather import put_along, take_along
 from ..op import Op
 from ..operands import need_float
@@ -175,6 +175,8 @@ _MAXIMA = {
 
 
 def _max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
+    if dims == 1:
+        need_float(input._data, "max_pool1d_impl")
     along = _checked(f"max_pool{dims}d", dims, input, kernel_size, stride, padding, dilation, ceil_mode)
     windows = [_strided(*settings) for settings in along]
     if any((w.places < 0).all(1).any() for w in windows):
@@ -199,69 +201,40 @@ def _maxima(kind, input, windows, return_indices):
     return (values, places) if return_indices else values
 
 
-@public(where=BOTH)
-def max_pool1d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """The maximum of each window of sequences (N, C, L). `stride` defaults to the window's size.
+def _max_pool_of(n):
+    def call(
+        input: Tensor,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        """The maximum of each window of {what} (N, C, {sizes}). Optionally also returns the positions.
 
-    >>> T.nn.functional.max_pool1d(T.tensor([[1.0, 3.0, 5.0, 4.0]]), 2)
-    tensor([[3., 5.]])
-    """
-    need_float(input._data, "max_pool1d_impl")
-    return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+        `stride` defaults to the window's size.
 
+        >>> T.nn.functional.max_pool{n}d(T.arange({count}).reshape(1, {twos}), 2).item()
+        {last}
+        """
+        return _max_pool(n, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
-@public(where=BOTH)
-def max_pool2d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """The maximum of each window of images (N, C, H, W). Optionally also returns the positions."""
-    return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    return call
 
 
-@public(where=BOTH)
-def max_pool3d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """The maximum of each window of volumes (N, C, D, H, W)."""
-    return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+def _adaptive_max_pool_of(n):
+    def call(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        """The maxima of `output_size` windows that cover {what} evenly."""
+        return _adaptive_max_pool(n, input, output_size, return_indices)
+
+    return call
 
 
-@public(where=BOTH)
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of `output_size` windows that cover sequences evenly."""
-    return _adaptive_max_pool(1, input, output_size, return_indices)
-
-
-@public(where=NN)
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of `output_size` windows that cover images evenly."""
-    return _adaptive_max_pool(2, input, output_size, return_indices)
-
-
-@public(where=NN)
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of `output_size` windows that cover volumes evenly."""
-    return _adaptive_max_pool(3, input, output_size, return_indices)
+max_pool1d, max_pool2d, max_pool3d = by_dimension("max_pool{n}d", _max_pool_of, BOTH)
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = by_dimension(
+    "adaptive_max_pool{n}d", _adaptive_max_pool_of, NN
+)
 
 
 # --- mean -------------------------------------------------------------------------------------------------------------
@@ -345,19 +318,14 @@ def avg_pool3d(
     return _avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-@public(where=BOTH)
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of `output_size` windows that cover sequences evenly."""
-    return _adaptive_avg_pool(1, input, output_size)
+def _adaptive_avg_pool_of(n):
+    def call(input: Tensor, output_size: Any) -> Tensor:
+        """The means of `output_size` windows that cover {what} evenly. None keeps a size."""
+        return _adaptive_avg_pool(n, input, output_size)
+
+    return call
 
 
-@public(where=NN)
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of `output_size` windows that cover images evenly. None keeps a size."""
-    return _adaptive_avg_pool(2, input, output_size)
-
-
-@public(where=NN)
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of `output_size` windows that cover volumes evenly."""
-    return _adaptive_avg_pool(3, input, output_size)
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = by_dimension(
+    "adaptive_avg_pool{n}d", _adaptive_avg_pool_of, NN
+)
