@@ -521,7 +521,7 @@ class Watch:
         if self.engine.is_traced():  # first: a compiler that reads this function would stop at what follows
             return func(*args, **kwargs)
         frame = sys._getframe(2)
-        if not isinstance(func, OF_C):
+        if self.engine.looks_up and not isinstance(func, OF_C):
             with Reading(self.engine, self.graph):
                 func = self.engine.as_written(func, frame)
         if self._idle > IDLE:
@@ -569,21 +569,23 @@ class Watch:
         self, args: Any, kwargs: dict[str, Any], line: int | None
     ) -> tuple[list[Any], list[str], list[int], list[Argument]]:
         """The tensors that a call is given, their keys and versions, and all arguments, which the call may change."""
-        tensors = self._tensors(args) + self._tensors(kwargs.values())
-        inputs = [self.reader.value(tensor, look=True) for tensor in tensors]
+        tensors: list[Any] = []
+        inputs: list[str] = []
+        arguments: list[Argument] = []
+        for keyword, item in [*zip(itertools.repeat(""), args), *kwargs.items()]:
+            held = self._tensors((item,))
+            keys = [self.reader.value(tensor, look=True) for tensor in held]
+            tensors += held
+            inputs += keys
+            arguments += [Argument(key, "", keyword) for key in keys]
+            if not held and (text := _constant(item)):
+                arguments.append(Argument(None, text, keyword))
+            elif keyword and isinstance(item, str):
+                arguments.append(Argument(None, legible(item)[:LONGEST_WORD], keyword))
         for key in inputs:
             if self.graph.values[key].op is None and key not in self._created:
                 self._create(key, line)
-        versions = [self.reader.version(tensor) for tensor in tensors]
-        return tensors, inputs, versions, self._arguments(args, kwargs, inputs)
-
-    def _came(self, name: str, line: int | None, known: Any, result: Any) -> None:
-        """A call has returned: record what it made, and what it changed."""
-        tensors, inputs, versions, arguments = known
-        pairs = zip(tensors, versions, strict=True)
-        changed = [tensor for tensor, version in pairs if self.reader.version(tensor) != version]
-        self._written = self._written or bool(changed)
-        self._ran(name, line, arguments, inputs, tensors, self._tensors((result,)), changed)
+        return tensors, inputs, [self.reader.version(tensor) for tensor in tensors], arguments
 
     def _shake(self, result: Any) -> None:
         """Move what the program makes from nothing by one unit in the last place."""
@@ -601,41 +603,26 @@ class Watch:
         finally:
             self._calls -= 1
 
-    def _arguments(self, args: Any, kwargs: dict[str, Any], inputs: list[str]) -> list[Argument]:
-        """The arguments of a call, in order; `inputs` are the keys of the tensors among them."""
-        keys = iter(inputs)
-        found = []
-        for keyword, item in [*(("", item) for item in args), *kwargs.items()]:
-            tensors = self._tensors((item,))
-            found += [Argument(next(keys), "", keyword) for _ in tensors]
-            if not tensors and (text := _constant(item)):
-                found.append(Argument(None, text, keyword))
-            elif keyword and isinstance(item, str):
-                found.append(Argument(None, legible(item)[:LONGEST_WORD], keyword))
-        return found
-
-    def _ran(
-        self,
-        name: str,
-        line: int | None,
-        arguments: list[Argument],
-        inputs: list[str],
-        tensors: list[Any],
-        results: list[Any],
-        changed: list[Any],
-    ) -> None:
-        changed = [tensor for tensor in changed if not self._filled(tensor)]
-        given, written = {*map(id, tensors)}, {*map(id, changed)}
-        made = [tensor for tensor in results if id(tensor) not in given or id(tensor) in written]
-        made += [tensor for tensor in changed if id(tensor) not in {*map(id, made)}]
-        fresh = [(key, tensor) for key, tensor in zip(inputs, tensors, strict=True) if made and key not in self._used]
+    def _came(self, name: str, line: int | None, given: Any, result: Any) -> None:
+        """A call has returned: record what it made, and what it changed."""
+        tensors, inputs, versions, arguments = given
+        changed = []
+        for tensor, version in zip(tensors, versions, strict=True):
+            if self.reader.version(tensor) != version:
+                self._written = True
+                if not self._filled(tensor):
+                    changed.append(tensor)
+        unchanged = {*map(id, tensors)} - {*map(id, changed)}
+        made = {id(one): one for one in (*self._tensors((result,)), *changed) if id(one) not in unchanged}
+        fresh = []
         if made:  # asking for a shape is not a use
+            fresh = [(key, tensor) for key, tensor in zip(inputs, tensors, strict=True) if key not in self._used]
             self._used.update(inputs)
         known = len(self.graph.values)  # the values of this call come after these
         self._call = (name, line)
         self._count += 1
         self._met = []
-        keys = dict.fromkeys(self.reader.value(tensor, line, made=bool(tensors)) for tensor in made)
+        keys = dict.fromkeys([self.reader.value(tensor, line, made=bool(tensors)) for tensor in made.values()])
         self._call = None
         recorded = self._met
         for op in recorded:
@@ -647,8 +634,11 @@ class Watch:
                 recorded[-1].inputs += dict.fromkeys(left)
             else:
                 self._reshaped(recorded, left)
-        values = [self.graph.values[key] for key in keys]
-        orphans = [one for one in values if one.op is None and (one.array is None or int(one.key[1:]) >= known)]
+        orphans = [
+            value
+            for key in keys
+            if (value := self.graph.values[key]).op is None and (value.array is None or int(key[1:]) >= known)
+        ]
         if recorded and not recorded[-1].custom:
             for value in orphans:  # such as the indices of a maximum
                 self.reader.adopt(recorded[-1].key, value.key)
@@ -659,7 +649,7 @@ class Watch:
                 if value.key not in self._created:
                     self._create(value.key, line)
         for key, tensor in fresh:
-            self._settle_in(key, tensor, sys._getframe(2))
+            self._settle_in(key, tensor, sys._getframe(1))
 
     def _complete(self, op: Op, inputs: list[str], arguments: list[Argument], alone: bool) -> None:
         """Record what the engine's graph leaves out: inputs that get no gradient, and numbers.
