@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 import traceback
 import weakref
@@ -388,18 +387,18 @@ class Reader:
 
     def numbers(self, tensor: Any) -> np.ndarray | None:
         """The numbers of `tensor`; None for no tensor, and for one that has none to read, such as a batched one."""
-        if tensor is None or self.engine.device(tensor) == "meta":
+        if tensor is None or getattr(tensor, "is_meta", False):
             return None
-        return self.ask(lambda: self.engine.array(tensor), None)
+        return self.ask(self.engine.array, None, tensor)
 
     def is_leaf(self, tensor: Any) -> bool:
         """Whether `tensor` is a leaf; a view whose history cannot be read is none."""
-        return self.ask(lambda: bool(tensor.is_leaf), False)
+        return bool(self.ask(getattr, False, tensor, "is_leaf"))
 
-    def ask(self, question: Callable[[], Answer], otherwise: Answer) -> Answer:
-        """The answer to a question to an object of the program; `otherwise`, and a note of it, if that raises."""
+    def ask(self, question: Callable[..., Answer], otherwise: Answer, *about: Any) -> Answer:
+        """The answer to a question about objects of the program; `otherwise`, and a note of it, if that raises."""
         try:
-            return question()
+            return question(*about)
         except Exception as error:
             if not is_ours(error):
                 raise
@@ -470,7 +469,7 @@ class Reader:
                     op.inputs.append(self.output(source, number))
                     op.next.append((source, number))
             if not light:
-                self.ask(functools.partial(self._describe, op, current), None)
+                self.ask(self._describe, None, op, current)
             if self._on_op is not None:
                 self._on_op(op, current)
         return self._op_of[self.identity(node)]

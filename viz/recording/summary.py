@@ -30,7 +30,7 @@ def summarise(numbers: np.ndarray, dtype: str) -> Array:
     """An array as plain data: whole up to 64 elements (see `keeping`), else shape, norm, extremes, small heat-map."""
     array = Array(list(numbers.shape), dtype)
     if numbers.size <= _most:
-        array.data = _written(numbers).tolist()
+        array.data = (_texts(numbers) if numbers.dtype.kind == "c" else numbers).tolist()
     if numbers.dtype.kind == "c":
         numbers = np.abs(numbers)  # what a summary tells of complex numbers
     if numbers.dtype.kind in "fiub" and numbers.size == 1:
@@ -69,10 +69,8 @@ def _ends(numbers: list[float]) -> tuple[float, float]:
     )
 
 
-def _written(numbers: np.ndarray) -> np.ndarray:
-    """The numbers as plain data: complex ones as text, such as `1+2j`."""
-    if numbers.dtype.kind != "c":
-        return numbers
+def _texts(numbers: np.ndarray) -> np.ndarray:
+    """Complex numbers as plain data: as texts, such as `1+2j`."""
     texts = [repr(complex(value)).strip("()") for value in numbers.reshape(-1)]
     return np.array(texts, dtype=object).reshape(numbers.shape)
 
