@@ -28,8 +28,8 @@ from viz.recording.graph import Graph
 from viz.recording.notation import name_values
 from viz.recording.passes import ELSEWHERE
 from viz.recording.printed import Printed
-from viz.recording.reader import Reader, described, legible, tensors_in
-from viz.recording.recording import Event, Recording
+from viz.recording.reader import Reader, ended, legible, tensors_in
+from viz.recording.recording import Recording
 from viz.recording.source import Source
 from viz.recording.teaching import TeachingRecorder
 from viz.recording.unseen import Reading
@@ -170,7 +170,7 @@ class Recorder:
         self.raised: BaseException | None = None  # the exception that the program did not catch
         self.shown_in: Any = None  # a stream that shows what the program prints, as it runs
         self._left_out = ""  # what of the program did not run, and why
-        self._given_namespace = namespace
+        self._namespace = namespace
         self._watch = Watch(engine, source, names, limit)
         self._watch.shaken = shaken
 
@@ -201,15 +201,13 @@ class Recorder:
             grad_was_on = module.is_grad_enabled()
             try:
                 if self.source.function is None:
-                    namespace = (
-                        namespace_for(self.engine, given) if self._given_namespace is None else self._given_namespace
-                    )
+                    namespace = namespace_for(self.engine, given) if self._namespace is None else self._namespace
                     start: Callable[[], Any] = lambda: self.execute(namespace)  # noqa: E731
                 else:
                     namespace = given
                     call = own.starter(self.source.function, self.engine, given, "viz.record")
                     start = lambda: interruptible(call)  # noqa: E731
-                with self._reading():
+                with Reading(self.engine, self._watch.graph):
                     outer = own.outer_names(self.source.function or self.source.text, namespace)
                     self._watch.know(outer)
                 threading.settrace(self._watch.leave_thread)
@@ -228,14 +226,11 @@ class Recorder:
                 self.raised = raised
             finally:
                 # A cell sets it for the notebook. Stopped, it may have left it as the engine had it within a pass.
-                if self._given_namespace is None or isinstance(self.raised, KeyboardInterrupt):
+                if self._namespace is None or isinstance(self.raised, KeyboardInterrupt):
                     module.set_grad_enabled(grad_was_on)
-        with self._reading():
+        with Reading(self.engine, self._watch.graph):
             self._watch.name(outer)
         return self._finish(output.getvalue())
-
-    def _reading(self) -> Reading:
-        return Reading(self.engine, self._watch.graph)
 
     def let_go(self, stopped: KeyboardInterrupt) -> None:
         """Clear the engine's frames that an interrupt stopped: then PyTorch puts back a mode that it lent out there."""
@@ -256,13 +251,10 @@ class Recorder:
         graph, events = watch.graph, watch.events
         about: dict[str, Any] | None = None
         if self.raised is not None:
-            about = self._describe(self.raised)
-            if events and events[-1].kind == "raised":  # the program did not catch it
-                events.pop()
-            events.append(Event("error", about["line"], about["node"], text=f"{about['type']}: {about['message']}"))
+            about = ended(self.raised, self.source, events, watch.passes.failed)
         tensors: dict[str, dict[str, Any]] = {}
         for name, tensor in watch.final.items():
-            with self._reading():
+            with Reading(self.engine, graph):
                 tensors[name] = self._state(tensor)
         watch.close()
         unused = _unused(graph, tensors)
@@ -298,12 +290,6 @@ class Recorder:
             return f"Nothing was recorded: the program ran in {ELSEWHERE}"
         hint = f" It names {other}: pass engine={other!r}." if re.search(rf"\b{other}\b", text) else ""
         return f"Nothing was recorded: the program ran no op of {engine} on a tensor.{hint}"
-
-    def _describe(self, error: BaseException) -> dict[str, Any]:
-        failed = self._watch.passes.failed
-        if failed is not None and failed.raised is error:
-            return described(error, self.source, "backward", failed.current)
-        return described(error, self.source)
 
     def _state(self, tensor: Any) -> dict[str, Any]:
         reader = self._watch.reader
