@@ -232,10 +232,11 @@ class Watch:
                 known = self.reader.known(tensor)
                 now = known, self.reader.version(tensor), tensor.requires_grad, tensor.retains_grad
                 if known is None or self._bound.get(name + path) != now or (written and self.reader.is_leaf(tensor)):
-                    self._create_or_bind(name + path, tensor, line, written, inside=of_module and not outermost)
-                    key = self.reader.known(tensor)
+                    inside = of_module and not outermost
+                    key = self.reader.bind(name + path, tensor, line, look=written, inside=inside)
+                    self._create(key, line)
                     self._bound[name + path] = (key, *now[1:])
-                    if of_module and key is not None:
+                    if of_module:
                         self._parameters.add(key)
         self._call = None
         if outermost:
@@ -344,20 +345,15 @@ class Watch:
             frame = frame.f_back
         return found
 
-    def _create_or_bind(
-        self, name: str, tensor: Any, line: int | None, written: bool = False, inside: bool = False
-    ) -> None:
-        key = self.reader.bind(name, tensor, line, look=written, inside=inside)
-        value = self.graph.values[key]
-        if value.op is None and key not in self._created:
-            self._create(key, line)
-
     def _create(self, key: str, line: int | None) -> None:
+        """Record that a tensor is there which no op has made, if nothing has told so yet."""
+        value = self.graph.values[key]
+        if value.op is not None or key in self._created:
+            return
         if self.passes.current is not None:
-            self.graph.values[key].scope = "backward"
-        event = Event("create", line, values=[key])
-        self._created[key] = event
-        self.events.append(event)
+            value.scope = "backward"
+        self._created[key] = Event("create", line, values=[key])
+        self.events.append(self._created[key])
 
     def _enter(self, frame: FrameType, entry: str) -> Any:
         """A function of the engine is entered: a pass starts, or, for `run`, ops inside it must be observed too."""
@@ -470,9 +466,8 @@ class Watch:
                 self._whole = False
                 with Unseen(self.engine, self.graph):
                     self.engine.put_on(self.mode, above)
-                self._closed = [called[0]] if self.engine.is_module(called[0]) else []
-                if known is not None:
-                    with Unseen(self.engine, self.graph):
+                    self._closed = [called[0]] if self.engine.is_module(called[0]) else []
+                    if known is not None:
                         self._came(called[1], line, known, argument)
                 self._closed = []
                 self._closed_ends(called[0], args, kwargs, argument, raised[0] if raised and argument is None else None)
@@ -583,8 +578,7 @@ class Watch:
             elif keyword and isinstance(item, str):
                 arguments.append(Argument(None, legible(item)[:LONGEST_WORD], keyword))
         for key in inputs:
-            if self.graph.values[key].op is None and key not in self._created:
-                self._create(key, line)
+            self._create(key, line)
         return tensors, inputs, [self.reader.version(tensor) for tensor in tensors], arguments
 
     def _shake(self, result: Any) -> None:
@@ -646,8 +640,7 @@ class Watch:
             self._unrecorded(name, line, inputs, orphans, arguments)
         else:
             for value in orphans:
-                if value.key not in self._created:
-                    self._create(value.key, line)
+                self._create(value.key, line)
         for key, tensor in fresh:
             self._settle_in(key, tensor, sys._getframe(1))
 
@@ -705,15 +698,13 @@ class Watch:
     ) -> None:
         op = Op(f"o{len(self.graph.ops)}", name, name, recorded=False, line=line, arguments=arguments)
         op.constants = [one.text for one in arguments if one.value is None and one.keyword not in NAMED]
-        op.scope = self._inside(sys._getframe(1))
-        op.module = self._module(sys._getframe(1))
-        op.turns = self._turns(sys._getframe(1)) if op.module else {}
-        op.loops = self._steps(sys._getframe(1))
-        op.during = "backward" if self.passes.current is not None else "forward"
+        frame = sys._getframe(1)
+        op.scope = self._inside(frame)
+        self._locate(op, frame, self._module(frame))
         op.inputs = list(dict.fromkeys(inputs))
         op.outputs = [value.key for value in outputs]
         if op.scope or op.during == "backward":
-            op.called = self._local_names(sys._getframe(1), op.inputs)
+            op.called = self._local_names(frame, op.inputs)
         self.graph.ops[op.key] = op
         self.events.append(Event("op", line, op.key, values=list(op.outputs)))
         for place, value in enumerate(outputs):
@@ -721,6 +712,12 @@ class Watch:
             if value.kind == "input":
                 value.kind = "result"
             self._created[value.key] = self.events[-1]
+
+    def _locate(self, op: Op, frame: FrameType | None, module: str) -> None:
+        """Note of an op in which module it runs, in which steps of which loops, and whether in a pass."""
+        op.loops, op.module = self._steps(frame), module
+        op.turns = self._turns(frame) if module else {}
+        op.during = "backward" if self.passes.current is not None else "forward"
 
     def _inside(self, frame: FrameType | None) -> str:
         """`Double.forward` if the caller runs inside that custom Function, else an empty string."""
@@ -756,10 +753,7 @@ class Watch:
         op.line = op.line or line
         op.function = function
         op.call = self._count
-        op.loops = self._steps(sys._getframe(1))
-        op.module = self._module(sys._getframe(1)) if self.passes.current is None else ""
-        op.turns = self._turns(sys._getframe(1)) if op.module else {}
-        op.during = "backward" if self.passes.current is not None else "forward"
+        self._locate(op, sys._getframe(1), self._module(sys._getframe(1)) if self.passes.current is None else "")
         self._met.append(op)
         self._is_of_another_thread(op)
         for saved in () if function else op.saved:  # nobody saw its inputs: it shows those that it saved
