@@ -102,11 +102,10 @@ def applied(op: Op, text_of: Callable[[str], str]) -> str:
     name = base_name(op)
     parts, named = _operands(op, name, text_of)
     if name in _BETWEEN and len(parts) == 2:
-        left, right = parts
         if "alpha" in named:
-            left, right = (
-                (f"{named['alpha']} × {left}", right) if name == "rsub" else (left, f"{named['alpha']} × {right}")
-            )
+            scaled = 0 if name == "rsub" else 1
+            parts[scaled] = f"{named['alpha']} × {parts[scaled]}"
+        left, right = parts
         if name == "pow":
             left = f"({left})" if left.startswith("−") else left
         else:

@@ -62,11 +62,9 @@ def measured(numbers: np.ndarray, dtype: str) -> Array:
 
 def _ends(numbers: list[float]) -> tuple[float, float]:
     """The least and the largest; nan if one is, as in NumPy."""
-    return (
-        (math.nan, math.nan)
-        if any(map(math.isnan, numbers))
-        else (min(numbers, default=0.0), max(numbers, default=0.0))
-    )
+    if any(map(math.isnan, numbers)):
+        return math.nan, math.nan
+    return min(numbers, default=0.0), max(numbers, default=0.0)
 
 
 def _texts(numbers: np.ndarray) -> np.ndarray:
