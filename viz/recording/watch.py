@@ -566,20 +566,22 @@ class Watch:
         """The tensors that a call is given, their keys and versions, and all arguments, which the call may change."""
         tensors: list[Any] = []
         inputs: list[str] = []
+        versions: list[int] = []
         arguments: list[Argument] = []
         for keyword, item in [*zip(itertools.repeat(""), args), *kwargs.items()]:
             held = self._tensors((item,))
-            keys = [self.reader.value(tensor, look=True) for tensor in held]
-            tensors += held
-            inputs += keys
-            arguments += [Argument(key, "", keyword) for key in keys]
+            for tensor in held:
+                tensors.append(tensor)
+                inputs.append(self.reader.value(tensor, look=True))
+                versions.append(self.reader.version(tensor))
+                arguments.append(Argument(inputs[-1], "", keyword))
             if not held and (text := _constant(item)):
                 arguments.append(Argument(None, text, keyword))
             elif keyword and isinstance(item, str):
                 arguments.append(Argument(None, legible(item)[:LONGEST_WORD], keyword))
         for key in inputs:
             self._create(key, line)
-        return tensors, inputs, [self.reader.version(tensor) for tensor in tensors], arguments
+        return tensors, inputs, versions, arguments
 
     def _shake(self, result: Any) -> None:
         """Move what the program makes from nothing by one unit in the last place."""
