@@ -24,7 +24,6 @@ from viz import engines
 from viz.engines import CORE, NAMES, TORCH, Engine
 from viz.interrupts import interruptible, put_back_first
 from viz.recording import own
-from viz.recording.graph import Graph
 from viz.recording.notation import name_values
 from viz.recording.passes import ELSEWHERE
 from viz.recording.printed import Printed
@@ -257,13 +256,9 @@ class Recorder:
             with Reading(self.engine, graph):
                 tensors[name] = self._state(tensor)
         watch.close()
-        unused = _unused(graph, tensors)
-        for key in unused:
-            del graph.values[key]
-        for value in graph.values.values():
-            if value.shares in unused:
-                value.shares, value.how_shared = None, ""
-        events = [event for event in events if event.kind != "create" or event.values[0] not in unused]
+        named = {state["key"] for state in tensors.values()} | {key for key, one in graph.values.items() if one.names}
+        graph.drop_unused(named | {saved.value for op in graph.ops.values() for saved in op.saved})
+        events = [event for event in events if event.kind != "create" or event.values[0] in graph.values]
         ran = {op.module for op in graph.ops.values()}
         graph.modules = {
             path: about
@@ -274,12 +269,9 @@ class Recorder:
         graph.note = graph.note or self._left_out
         if not graph.ops and not graph.note:
             graph.note = self._why_nothing()
-        source = legible(self.source.text).splitlines()
-        made = Recording(
-            self.engine.name, self.device, source, graph, events, tensors, self._named(legible(stdout)), about
-        )
-        made.cut = self.cut
-        return made
+        source, printed = legible(self.source.text).splitlines(), self._named(legible(stdout))
+        name = self.engine.name
+        return Recording(name, self.device, source, graph, events, tensors, printed, about, cut=self.cut)
 
     def _why_nothing(self) -> str:
         text, engine = self.source.text, self.engine.name
@@ -312,11 +304,3 @@ class Recorder:
             "grad_kept": kept,
             "key": reader.value(tensor),
         }
-
-
-def _unused(graph: Graph, tensors: dict[str, dict[str, Any]]) -> set[str]:
-    """Values that the program neither named nor used, such as the tensor that a parameter was made from."""
-    used = {key for op in graph.ops.values() for key in (*op.inputs, *op.outputs)}
-    used |= {saved.value for op in graph.ops.values() for saved in op.saved}
-    used |= {state["key"] for state in tensors.values()}
-    return {key for key, value in graph.values.items() if not value.names and key not in used}
