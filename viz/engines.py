@@ -39,6 +39,7 @@ class Engine(ABC):
     how_to_install: ClassVar[str]
     closed_nodes: ClassVar[tuple[str, ...]] = ()  # nodes whose backward is no program of ops
     given_by_backward: ClassVar[str] = ""  # a node that raises in autograd.grad()
+    looks_up: ClassVar[bool] = False  # its functions by name: a mode may be given what a program put in their place
     # Of the function that lets two tensors change their places; it refuses one that is referred to weakly.
     swaps: CodeType | None = None
 
@@ -66,7 +67,7 @@ class Engine(ABC):
         found, stack = [], list(things)[::-1]
         while stack:
             thing = stack.pop()
-            if self.is_tensor(thing):
+            if isinstance(thing, self.tensor_type):
                 found.append(thing)
             elif isinstance(thing, (list, tuple, dict)):
                 stack += list(thing.values() if isinstance(thing, dict) else thing[:most])[::-1]
@@ -381,6 +382,7 @@ class Torch(Engine):
     name = TORCH
     how_to_install = "pip install torch"
     closed_nodes = ("CompiledFunctionBackward",)
+    looks_up = True
     given_by_backward = "CheckpointFunctionBackward"
 
     def __init__(self) -> None:

@@ -277,11 +277,9 @@ def _errors(made: Comparison) -> None:
 
 
 def _said(error: dict[str, Any] | None) -> str:
-    return (
-        "none"
-        if error is None
-        else f"{error['type']} in line {error['line']}: {shorten(error['message'], 120, placeholder=' …')}"
-    )
+    if error is None:
+        return "none"
+    return f"{error['type']} in line {error['line']}: {shorten(error['message'], 120, placeholder=' …')}"
 
 
 def _output(made: Comparison) -> None:

@@ -21,7 +21,6 @@ from viz.experiments.program import (
     backward_call,
     blocks,
     factory_of,
-    is_backward,
     keyword_of,
     maker_of,
     name_of,
@@ -221,14 +220,12 @@ class _Editor:
         self.replacements.append((first, 0, last, len(rows[-1]), "\n".join(commented)))
 
     def _edit_backward(self) -> None:
-        calls = [s for s in self.statements if is_backward(s)]
+        calls = [(s, call) for s in self.statements if (call := backward_call(s)) is not None]
         count = self.state.get("backwards") or 1
         if not calls and (count > 1 or any(self.state.get(switch.name) for switch in ARGUMENTS)):
             raise ProgramError("the program calls no backward(), so there is no pass to change")
-        for statement in calls:
-            call = backward_call(statement)
-            assert call is not None
-            is_last = statement is calls[-1]
+        for statement, call in calls:
+            is_last = statement is calls[-1][0]
             asked = (self.state.get("passes") or {}).get(str(statement.lineno), {})
             own = {**self.state, "backwards": count if is_last else 1, **asked}
             extra = []
@@ -241,7 +238,7 @@ class _Editor:
             if extra:
                 self._insert_argument(call, ", ".join(extra))
             clears = own.get("zero_grad", False)
-            if clears and (statement is not calls[0] or self._repeats(statement)):
+            if clears and (statement is not calls[0][0] or self._repeats(statement)):
                 self.before.setdefault(statement.lineno, []).extend(self._cleared(statement))
             self._call_again(statement, own["backwards"], clears, is_last)
 

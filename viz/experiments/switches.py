@@ -382,7 +382,7 @@ def told(changed: Sequence[Change], recording: Recording | None) -> str:
 
 def unfelt(changed: Sequence[Change], recording: Recording) -> str:
     """What is said where neither the graph nor a gradient changes, though a switch did."""
-    once = sum(event.kind == "backward" for event in recording.events) == 1
+    once = [event.kind for event in recording.events].count("backward") == 1
     kinds = sorted({tensor["dtype"] for tensor in recording.tensors.values()})
     for change in changed:
         if change.switch.unfelt and (once or change.switch.at != "passes"):

@@ -253,7 +253,7 @@ def run(
         made.loss = watch.graph.values[watch.graph.roots[-1]].array = summarise(engine.array(end), engine.dtype(end))
     made.flops = 0 if closed or watch.left_thread else watch.flops  # nobody counts those that were not seen
     made.kept = sum(size for place, size in watch.kept.items() if place not in own)
-    _forget_unused(watch.graph)
+    watch.graph.drop_unused({*watch.graph.roots})
     name_values(watch.graph)
     return made
 
@@ -362,11 +362,3 @@ def _tell_where(error: Exception, watch: _Inside) -> None:
         kind = watch.graph.modules.get(call["path"], {}).get("class", "module")
         shapes = ", ".join(str(tuple(shape)) for shape in call["inputs"])
         error.add_note(f"viz.draw ran the model: this happened in {call['path']} ({kind}), which was given {shapes}")
-
-
-def _forget_unused(graph: Graph) -> None:
-    used = {key for op in graph.ops.values() for key in (*op.inputs, *op.outputs)} | {*graph.roots}
-    graph.values = {key: value for key, value in graph.values.items() if key in used}
-    for value in graph.values.values():
-        if value.shares not in graph.values:
-            value.shares, value.how_shared = None, ""

@@ -95,8 +95,9 @@ def has_gradient_of(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
 
 
 def _close(ours: dict[str, Any] | None, theirs: dict[str, Any] | None, rounded: float) -> bool:
-    one, other = array_of(ours), array_of(theirs)
-    return one is other if one is None or other is None else distance(one, other, rounded)[2]
+    if ours is None or theirs is None:
+        return ours is theirs
+    return ours == theirs or distance(Array(**ours), Array(**theirs), rounded)[2]
 
 
 def same_text(ours: str, theirs: str, rounded: float) -> bool:

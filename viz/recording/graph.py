@@ -141,6 +141,14 @@ class Graph:
                     found.setdefault(key, []).append(op.key)
         return found
 
+    def drop_unused(self, kept: set[str | None]) -> None:
+        """Leave out the values that no op has and that are not `kept`, such as the tensor a parameter was made from."""
+        used = {key for op in self.ops.values() for key in (*op.inputs, *op.outputs)} | kept
+        self.values = {key: value for key, value in self.values.items() if key in used}
+        for value in self.values.values():
+            if value.shares not in self.values:
+                value.shares, value.how_shared = None, ""
+
     def accumulators(self) -> dict[str, Value]:
         """AccumulateGrad node key -> the leaf that it accumulates into."""
         return {value.accumulate: value for value in self.values.values() if value.accumulate}

@@ -89,9 +89,8 @@ def symbol(op: Op) -> str:
         if one.keyword == "alpha":
             return f"{sign} {one.text.replace('-', '−')}·(·)"
     if name in _BETWEEN and operands == 1 and number:
-        return (
-            f"{number} {sign}" if (_turned(op) or name == "rsub") and name not in ("mul", "add") else f"{sign} {number}"
-        )
+        comes_first = name not in ("mul", "add") and (name == "rsub" or _turned(op))
+        return f"{number} {sign}" if comes_first else f"{sign} {number}"
     return sign
 
 
@@ -101,13 +100,12 @@ def applied(op: Op, text_of: Callable[[str], str]) -> str:
     `text_of` returns the text for the value of a key.
     """
     name = base_name(op)
-    parts, named = _operands(op, text_of)
+    parts, named = _operands(op, name, text_of)
     if name in _BETWEEN and len(parts) == 2:
-        left, right = parts
         if "alpha" in named:
-            left, right = (
-                (f"{named['alpha']} × {left}", right) if name == "rsub" else (left, f"{named['alpha']} × {right}")
-            )
+            scaled = 0 if name == "rsub" else 1
+            parts[scaled] = f"{named['alpha']} × {parts[scaled]}"
+        left, right = parts
         if name == "pow":
             left = f"({left})" if left.startswith("−") else left
         else:
@@ -135,9 +133,8 @@ def listed(parts: list[str]) -> str:
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
-def _operands(op: Op, text_of: Callable[[str], str]) -> tuple[list[str], dict[str, str]]:
+def _operands(op: Op, name: str, text_of: Callable[[str], str]) -> tuple[list[str], dict[str, str]]:
     """The operands of an op in the order in which one says them, and the other keyword arguments of its call."""
-    name = base_name(op)
     if not op.arguments:
         parts = [text_of(key) for key in op.inputs if key is not None]
         if name in _BETWEEN and len(parts) == 1 and op.constants:
@@ -176,13 +173,13 @@ def name_values(graph: Graph) -> None:
 
 def _expression(graph: Graph, op: Op) -> str:
     name = base_name(op)
-    parts, named = _operands(op, lambda key: graph.values[key].title)
+    parts, named = _operands(op, name, lambda key: graph.values[key].title)
     if named or not all(parts):
         return ""
     if name == "rsub":
         name = "sub"
     if name in _INFIX and len(parts) == 2:
-        return _INFIX[name].join(_wrap(part, name, second) for second, part in enumerate(parts))
+        return f"{_wrap(parts[0], name, 0)}{_INFIX[name]}{_wrap(parts[1], name, 1)}"
     if name == "pow" and len(parts) == 2 and not _turned(op) and re.fullmatch(r"[−\d.]{1,3}", parts[1]):
         return f"{_wrap(parts[0], 'pow', 0)}{parts[1].replace('−', '-').translate(_SUPERSCRIPTS)}"
     if len(parts) != 1:
@@ -198,7 +195,7 @@ def _expression(graph: Graph, op: Op) -> str:
 
 
 def _wrap(text: str, around: str, second: int) -> str:
-    low = any(sign in text[1:] for sign in "+−")
+    low = "+" in text[1:] or "−" in text[1:]
     if (around in ("mul", "div", "truediv", "pow") and low) or (around == "sub" and second and low):
         return f"({text})"
     return f"({text})" if around == "pow" and "·" in text else text

@@ -103,16 +103,10 @@ def starter(function: Callable[..., Any], engine: Engine, given: dict[str, Any],
         if not inspect.iscoroutine(result):
             return ""
         if asyncio._get_running_loop() is not None:  # as in a notebook
-            return (
-                ""
-                if _ran_to_its_end(result)
-                else f"The program is a coroutine that waits for something: give it to {call} in a script."
-            )
-        loop = asyncio.new_event_loop()
-        try:
+            waits = f"The program is a coroutine that waits for something: give it to {call} in a script."
+            return "" if _ran_to_its_end(result) else waits
+        with contextlib.closing(asyncio.new_event_loop()) as loop:
             loop.run_until_complete(result)
-        finally:
-            loop.close()
         return ""
 
     return start

@@ -54,7 +54,8 @@ class Passes:
         self.graph = reader.graph
         self.events = events
         self.current: Pass | None = None
-        self.failed: Pass | None = None  # the last pass that ended in an exception
+        # The exception that ended a pass, the last of them, and the node that raised it.
+        self.failed: tuple[BaseException | None, str | None] = None, None
         self.active = True
         self.closed = False  # a node runs whose backward is no program of ops
         self._count = 0
@@ -163,7 +164,7 @@ class Passes:
             event.ready = list(ready)
         self.current, self.closed = None, False
         if current.raised is not None:
-            self.failed = current
+            self.failed = current.raised, current.current
             text = f"{type(current.raised).__name__}: {legible(str(current.raised))}"
             self._tell("raised", current, current.current, text=text)
         else:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
+import itertools
 import math
 import traceback
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
 
 from viz.engines import ACCUMULATE, Engine
 from viz.recording.graph import Array, Graph, Op, Saved, Value
+from viz.recording.recording import Event
 from viz.recording.saved import is_custom, saved_tensors
 from viz.recording.source import Source
 from viz.recording.summary import measured, summarise
@@ -31,8 +32,12 @@ def legible(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def described(error: BaseException, source: Source, phase: str = "forward", node: str | None = None) -> dict[str, Any]:
-    """An error that ended a program, as plain data: type, message, the program's line, the phase and the node."""
+def ended(error: BaseException, source: Source, events: list[Event], failed: tuple[Any, str | None]) -> dict[str, Any]:
+    """An error that ended a program, as plain data: type, message, the program's line, the phase and the node.
+
+    It becomes the last of the events. `failed` has the error that ended a backward pass, and the node that raised it.
+    """
+    phase, node = ("backward", failed[1]) if failed[0] is error else ("forward", None)
     line = None
     for frame, number in traceback.walk_tb(error.__traceback__):
         if source.owns(frame):
@@ -40,7 +45,11 @@ def described(error: BaseException, source: Source, phase: str = "forward", node
     message = str(error)
     if isinstance(error, SyntaxError) and error.filename == source.filename:
         line, message = error.lineno, error.msg  # its text names a file that does not exist
-    return {"type": type(error).__name__, "message": legible(message), "line": line, "phase": phase, "node": node}
+    kind, message = type(error).__name__, legible(message)
+    if events and events[-1].kind == "raised":  # the program did not catch it
+        events.pop()
+    events.append(Event("error", line, node, text=f"{kind}: {message}"))
+    return {"type": kind, "message": message, "line": line, "phase": phase, "node": node}
 
 
 def tensors_in(thing: Any, engine: Engine) -> Iterator[tuple[str, Any]]:
@@ -51,16 +60,15 @@ def tensors_in(thing: Any, engine: Engine) -> Iterator[tuple[str, Any]]:
         for name, parameter in engine.held(thing, again=True):  # a tied parameter by each of its names
             if engine.is_ready(parameter):
                 yield f".{name}", parameter
-    elif isinstance(thing, (list, tuple)):
-        for position, item in enumerate(thing[:ITEMS_LOOKED_AT]):
-            if engine.is_tensor(item):
-                yield f"[{position}]", item
-    elif isinstance(thing, dict):
-        for count, (key, item) in enumerate(thing.items()):
-            if count >= ITEMS_LOOKED_AT:
-                break
-            if engine.is_tensor(item):
-                yield f"[{key!r}]", item
+    else:
+        yield from ((f"[{key!r}]", item) for key, item in items_of(thing) if engine.is_tensor(item))
+
+
+def items_of(thing: Any) -> Iterable[tuple[Any, Any]]:
+    """What stands in a list, tuple or dict, by its place or key; nothing for anything else."""
+    if not isinstance(thing, (list, tuple, dict)):
+        return ()
+    return itertools.islice(thing.items() if isinstance(thing, dict) else enumerate(thing), ITEMS_LOOKED_AT)
 
 
 def nested_tensors(thing: Any, engine: Engine, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -388,18 +396,18 @@ class Reader:
 
     def numbers(self, tensor: Any) -> np.ndarray | None:
         """The numbers of `tensor`; None for no tensor, and for one that has none to read, such as a batched one."""
-        if tensor is None or self.engine.device(tensor) == "meta":
+        if tensor is None or getattr(tensor, "is_meta", False):
             return None
-        return self.ask(lambda: self.engine.array(tensor), None)
+        return self.ask(self.engine.array, None, tensor)
 
     def is_leaf(self, tensor: Any) -> bool:
         """Whether `tensor` is a leaf; a view whose history cannot be read is none."""
-        return self.ask(lambda: bool(tensor.is_leaf), False)
+        return bool(self.ask(getattr, False, tensor, "is_leaf"))
 
-    def ask(self, question: Callable[[], Answer], otherwise: Answer) -> Answer:
-        """The answer to a question to an object of the program; `otherwise`, and a note of it, if that raises."""
+    def ask(self, question: Callable[..., Answer], otherwise: Answer, *about: Any) -> Answer:
+        """The answer to a question about objects of the program; `otherwise`, and a note of it, if that raises."""
         try:
-            return question()
+            return question(*about)
         except Exception as error:
             if not is_ours(error):
                 raise
@@ -470,7 +478,7 @@ class Reader:
                     op.inputs.append(self.output(source, number))
                     op.next.append((source, number))
             if not light:
-                self.ask(functools.partial(self._describe, op, current), None)
+                self.ask(self._describe, None, op, current)
             if self._on_op is not None:
                 self._on_op(op, current)
         return self._op_of[self.identity(node)]

@@ -24,12 +24,11 @@ from viz import engines
 from viz.engines import CORE, NAMES, TORCH, Engine
 from viz.interrupts import interruptible, put_back_first
 from viz.recording import own
-from viz.recording.graph import Graph
 from viz.recording.notation import name_values
 from viz.recording.passes import ELSEWHERE
 from viz.recording.printed import Printed
-from viz.recording.reader import Reader, described, legible, tensors_in
-from viz.recording.recording import Event, Recording
+from viz.recording.reader import Reader, ended, legible, tensors_in
+from viz.recording.recording import Recording
 from viz.recording.source import Source
 from viz.recording.teaching import TeachingRecorder
 from viz.recording.unseen import Reading
@@ -170,7 +169,7 @@ class Recorder:
         self.raised: BaseException | None = None  # the exception that the program did not catch
         self.shown_in: Any = None  # a stream that shows what the program prints, as it runs
         self._left_out = ""  # what of the program did not run, and why
-        self._given_namespace = namespace
+        self._namespace = namespace
         self._watch = Watch(engine, source, names, limit)
         self._watch.shaken = shaken
 
@@ -201,15 +200,13 @@ class Recorder:
             grad_was_on = module.is_grad_enabled()
             try:
                 if self.source.function is None:
-                    namespace = (
-                        namespace_for(self.engine, given) if self._given_namespace is None else self._given_namespace
-                    )
+                    namespace = namespace_for(self.engine, given) if self._namespace is None else self._namespace
                     start: Callable[[], Any] = lambda: self.execute(namespace)  # noqa: E731
                 else:
                     namespace = given
                     call = own.starter(self.source.function, self.engine, given, "viz.record")
                     start = lambda: interruptible(call)  # noqa: E731
-                with self._reading():
+                with Reading(self.engine, self._watch.graph):
                     outer = own.outer_names(self.source.function or self.source.text, namespace)
                     self._watch.know(outer)
                 threading.settrace(self._watch.leave_thread)
@@ -228,14 +225,11 @@ class Recorder:
                 self.raised = raised
             finally:
                 # A cell sets it for the notebook. Stopped, it may have left it as the engine had it within a pass.
-                if self._given_namespace is None or isinstance(self.raised, KeyboardInterrupt):
+                if self._namespace is None or isinstance(self.raised, KeyboardInterrupt):
                     module.set_grad_enabled(grad_was_on)
-        with self._reading():
+        with Reading(self.engine, self._watch.graph):
             self._watch.name(outer)
         return self._finish(output.getvalue())
-
-    def _reading(self) -> Reading:
-        return Reading(self.engine, self._watch.graph)
 
     def let_go(self, stopped: KeyboardInterrupt) -> None:
         """Clear the engine's frames that an interrupt stopped: then PyTorch puts back a mode that it lent out there."""
@@ -256,22 +250,15 @@ class Recorder:
         graph, events = watch.graph, watch.events
         about: dict[str, Any] | None = None
         if self.raised is not None:
-            about = self._describe(self.raised)
-            if events and events[-1].kind == "raised":  # the program did not catch it
-                events.pop()
-            events.append(Event("error", about["line"], about["node"], text=f"{about['type']}: {about['message']}"))
+            about = ended(self.raised, self.source, events, watch.passes.failed)
         tensors: dict[str, dict[str, Any]] = {}
         for name, tensor in watch.final.items():
-            with self._reading():
+            with Reading(self.engine, graph):
                 tensors[name] = self._state(tensor)
         watch.close()
-        unused = _unused(graph, tensors)
-        for key in unused:
-            del graph.values[key]
-        for value in graph.values.values():
-            if value.shares in unused:
-                value.shares, value.how_shared = None, ""
-        events = [event for event in events if event.kind != "create" or event.values[0] not in unused]
+        named = {state["key"] for state in tensors.values()} | {key for key, one in graph.values.items() if one.names}
+        graph.drop_unused(named | {saved.value for op in graph.ops.values() for saved in op.saved})
+        events = [event for event in events if event.kind != "create" or event.values[0] in graph.values]
         ran = {op.module for op in graph.ops.values()}
         graph.modules = {
             path: about
@@ -282,12 +269,9 @@ class Recorder:
         graph.note = graph.note or self._left_out
         if not graph.ops and not graph.note:
             graph.note = self._why_nothing()
-        source = legible(self.source.text).splitlines()
-        made = Recording(
-            self.engine.name, self.device, source, graph, events, tensors, self._named(legible(stdout)), about
-        )
-        made.cut = self.cut
-        return made
+        source, printed = legible(self.source.text).splitlines(), self._named(legible(stdout))
+        name = self.engine.name
+        return Recording(name, self.device, source, graph, events, tensors, printed, about, cut=self.cut)
 
     def _why_nothing(self) -> str:
         text, engine = self.source.text, self.engine.name
@@ -298,12 +282,6 @@ class Recorder:
             return f"Nothing was recorded: the program ran in {ELSEWHERE}"
         hint = f" It names {other}: pass engine={other!r}." if re.search(rf"\b{other}\b", text) else ""
         return f"Nothing was recorded: the program ran no op of {engine} on a tensor.{hint}"
-
-    def _describe(self, error: BaseException) -> dict[str, Any]:
-        failed = self._watch.passes.failed
-        if failed is not None and failed.raised is error:
-            return described(error, self.source, "backward", failed.current)
-        return described(error, self.source)
 
     def _state(self, tensor: Any) -> dict[str, Any]:
         reader = self._watch.reader
@@ -326,11 +304,3 @@ class Recorder:
             "grad_kept": kept,
             "key": reader.value(tensor),
         }
-
-
-def _unused(graph: Graph, tensors: dict[str, dict[str, Any]]) -> set[str]:
-    """Values that the program neither named nor used, such as the tensor that a parameter was made from."""
-    used = {key for op in graph.ops.values() for key in (*op.inputs, *op.outputs)}
-    used |= {saved.value for op in graph.ops.values() for saved in op.saved}
-    used |= {state["key"] for state in tensors.values()}
-    return {key for key, value in graph.values.items() if not value.names and key not in used}

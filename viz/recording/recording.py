@@ -81,11 +81,7 @@ class Recording:
         if self.error is not None:
             line = "" if self.error["line"] is None else f" in line {self.error['line']}"
             return f"<Recording on {self.engine}: {said}; stopped{line}: {_one_line(self.error)}>"
-        return (
-            f"<Recording on {self.engine}: {said}. {self.graph.note}>"
-            if self.graph.note
-            else f"<Recording on {self.engine}: {said}>"
-        )
+        return f"<Recording on {self.engine}: {said}{self.graph.note and f'. {self.graph.note}'}>"
 
     def to_json(self) -> str:
         """The recording as JSON text; `viz.load` reads it back."""

@@ -133,9 +133,8 @@ class Kept:
             self._containers.append((thing, _items(thing)))
             return thing.values() if isinstance(thing, dict) else thing
         if self._engine.is_module(thing):
-            self._settings.append(
-                (functools.partial(object.__setattr__, thing, "__class__"), type(thing))
-            )  # a lazy one changes it
+            put = functools.partial(object.__setattr__, thing, "__class__")  # a lazy one changes it
+            self._settings.append((put, type(thing)))
             return [vars(thing)]
         if self._engine.is_tensor(thing):
             if self._engine.is_ready(thing):

@@ -30,7 +30,7 @@ def summarise(numbers: np.ndarray, dtype: str) -> Array:
     """An array as plain data: whole up to 64 elements (see `keeping`), else shape, norm, extremes, small heat-map."""
     array = Array(list(numbers.shape), dtype)
     if numbers.size <= _most:
-        array.data = _written(numbers).tolist()
+        array.data = (_texts(numbers) if numbers.dtype.kind == "c" else numbers).tolist()
     if numbers.dtype.kind == "c":
         numbers = np.abs(numbers)  # what a summary tells of complex numbers
     if numbers.dtype.kind in "fiub" and numbers.size == 1:
@@ -62,17 +62,13 @@ def measured(numbers: np.ndarray, dtype: str) -> Array:
 
 def _ends(numbers: list[float]) -> tuple[float, float]:
     """The least and the largest; nan if one is, as in NumPy."""
-    return (
-        (math.nan, math.nan)
-        if any(map(math.isnan, numbers))
-        else (min(numbers, default=0.0), max(numbers, default=0.0))
-    )
+    if any(map(math.isnan, numbers)):
+        return math.nan, math.nan
+    return min(numbers, default=0.0), max(numbers, default=0.0)
 
 
-def _written(numbers: np.ndarray) -> np.ndarray:
-    """The numbers as plain data: complex ones as text, such as `1+2j`."""
-    if numbers.dtype.kind != "c":
-        return numbers
+def _texts(numbers: np.ndarray) -> np.ndarray:
+    """Complex numbers as plain data: as texts, such as `1+2j`."""
     texts = [repr(complex(value)).strip("()") for value in numbers.reshape(-1)]
     return np.array(texts, dtype=object).reshape(numbers.shape)
 

@@ -19,7 +19,7 @@ from viz.interrupts import interruptible, put_back_first
 from viz.recording.graph import Array, Graph, Op, Saved, Value
 from viz.recording.notation import name_values
 from viz.recording.printed import Printed
-from viz.recording.reader import described, legible
+from viz.recording.reader import ended, items_of, legible
 from viz.recording.recording import Event, Gradient, Recording
 from viz.recording.source import Loops, Source, variables_of
 from viz.recording.summary import summarise
@@ -108,7 +108,7 @@ class TeachingRecorder:
         self._grads: dict[int, np.ndarray | None] = {}  # what each tensor held when it was last looked at
         self._before: dict[int, np.ndarray | None] = {}  # and before the pass that runs
         self._added: set[int] = set()  # leaves that have their gradient of this pass
-        self._failed: tuple[BaseException, str | None] | None = None
+        self._failed: tuple[BaseException | None, str | None] = None, None  # what ended a pass, and at which node
 
     def run(self, inputs: dict[str, Any]) -> Recording:
         """Run the program once and return what happened."""
@@ -130,13 +130,7 @@ class TeachingRecorder:
                 raised = error
             finally:
                 sys.settrace(before)
-        about = None if raised is None else self._describe(raised)
-        if about is not None:
-            if self.events and self.events[-1].kind == "raised":
-                self.events.pop()
-            self.events.append(
-                Event("error", about["line"], about["node"], text=f"{about['type']}: {about['message']}")
-            )
+        about = None if raised is None else ended(raised, self.source, self.events, self._failed)
         tensors = {name: self._state(tensor) for name, tensor in self._final.items()}
         name_values(self.graph)
         if not self.graph.ops and about is None:
@@ -181,10 +175,8 @@ class TeachingRecorder:
         kind = self.engine.tensor_type
         if isinstance(thing, kind):
             yield "", thing
-        elif isinstance(thing, (list, tuple)):
-            yield from ((f"[{place}]", item) for place, item in enumerate(thing[:64]) if isinstance(item, kind))
-        elif isinstance(thing, dict):
-            yield from ((f"[{key!r}]", item) for key, item in list(thing.items())[:64] if isinstance(item, kind))
+        else:
+            yield from ((f"[{key!r}]", item) for key, item in items_of(thing) if isinstance(item, kind))
 
     def _steps(self, frame: FrameType | None) -> list[list[int]]:
         return [[*one] for one in self._loops[id(frame)].inside] if id(frame) in self._loops else []
@@ -408,11 +400,6 @@ class TeachingRecorder:
         self.events.append(Event("accumulate", line, node, values=[key], total=total, pass_nr=self._passes))
 
     # what the program ended with
-
-    def _describe(self, error: BaseException) -> dict[str, Any]:
-        if self._failed is not None and self._failed[0] is error:
-            return described(error, self.source, "backward", self._failed[1])
-        return described(error, self.source)
 
     def _state(self, tensor: Any) -> dict[str, Any]:
         array, held = self._array(tensor), self._numbers(tensor)

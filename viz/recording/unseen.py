@@ -27,22 +27,41 @@ class Reading:
     What is raised here becomes the note of the graph, and the program goes on. Interrupts and time limits pass.
     """
 
+    untraced = False  # whether Python's trace function is off meanwhile
+
     def __init__(self, engine: Engine, graph: Graph, what: str = PART) -> None:
         self._quietly = engine.quietly()
         self._graph = graph
         self._what = what
 
     def __enter__(self) -> None:
+        if self.untraced:
+            self._trace = sys.gettrace()
+            sys.settrace(None)
         self._quietly.__enter__()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
-        self._quietly.__exit__(kind, error, traceback)
-        if error is None or not is_ours(error):
-            return False
-        note(self._graph, error, self._what)
-        return True
+        try:
+            self._quietly.__exit__(kind, error, traceback)
+            if error is None or not is_ours(error):
+                return False
+            note(self._graph, error, self._what)
+            return True
+        finally:
+            if self.untraced:
+                sys.settrace(self._trace)
+
+
+class Unseen(Reading):
+    """As `Reading`, where a call would be seen as one of the program.
+
+    While a program is watched, Python calls the trace function for each function that is entered. To read an op takes a
+    hundred of them: more time than the reading itself.
+    """
+
+    untraced = True
 
 
 def is_ours(error: BaseException) -> TypeGuard[Exception]:
@@ -92,24 +111,3 @@ def note(graph: Graph, error: Exception, what: str = PART) -> None:
     reason = " ".join((str(error) or type(error).__name__).encode("utf-8", "replace").decode().split())
     reason = reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"
     graph.note = graph.note or f"viz could not read {what}: {reason}"
-
-
-class Unseen(Reading):
-    """As `Reading`, where a call would be seen as one of the program.
-
-    While a program is watched, Python calls the trace function for each function that is entered. To read an op takes a
-    hundred of them: more time than the reading itself.
-    """
-
-    def __enter__(self) -> None:
-        self._trace = sys.gettrace()
-        sys.settrace(None)
-        super().__enter__()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool:
-        try:
-            return super().__exit__(kind, error, traceback)
-        finally:
-            sys.settrace(self._trace)

@@ -232,10 +232,11 @@ class Watch:
                 known = self.reader.known(tensor)
                 now = known, self.reader.version(tensor), tensor.requires_grad, tensor.retains_grad
                 if known is None or self._bound.get(name + path) != now or (written and self.reader.is_leaf(tensor)):
-                    self._create_or_bind(name + path, tensor, line, written, inside=of_module and not outermost)
-                    key = self.reader.known(tensor)
+                    inside = of_module and not outermost
+                    key = self.reader.bind(name + path, tensor, line, look=written, inside=inside)
+                    self._create(key, line)
                     self._bound[name + path] = (key, *now[1:])
-                    if of_module and key is not None:
+                    if of_module:
                         self._parameters.add(key)
         self._call = None
         if outermost:
@@ -344,20 +345,15 @@ class Watch:
             frame = frame.f_back
         return found
 
-    def _create_or_bind(
-        self, name: str, tensor: Any, line: int | None, written: bool = False, inside: bool = False
-    ) -> None:
-        key = self.reader.bind(name, tensor, line, look=written, inside=inside)
-        value = self.graph.values[key]
-        if value.op is None and key not in self._created:
-            self._create(key, line)
-
     def _create(self, key: str, line: int | None) -> None:
+        """Record that a tensor is there which no op has made, if nothing has told so yet."""
+        value = self.graph.values[key]
+        if value.op is not None or key in self._created:
+            return
         if self.passes.current is not None:
-            self.graph.values[key].scope = "backward"
-        event = Event("create", line, values=[key])
-        self._created[key] = event
-        self.events.append(event)
+            value.scope = "backward"
+        self._created[key] = Event("create", line, values=[key])
+        self.events.append(self._created[key])
 
     def _enter(self, frame: FrameType, entry: str) -> Any:
         """A function of the engine is entered: a pass starts, or, for `run`, ops inside it must be observed too."""
@@ -470,9 +466,8 @@ class Watch:
                 self._whole = False
                 with Unseen(self.engine, self.graph):
                     self.engine.put_on(self.mode, above)
-                self._closed = [called[0]] if self.engine.is_module(called[0]) else []
-                if known is not None:
-                    with Unseen(self.engine, self.graph):
+                    self._closed = [called[0]] if self.engine.is_module(called[0]) else []
+                    if known is not None:
                         self._came(called[1], line, known, argument)
                 self._closed = []
                 self._closed_ends(called[0], args, kwargs, argument, raised[0] if raised and argument is None else None)
@@ -521,7 +516,7 @@ class Watch:
         if self.engine.is_traced():  # first: a compiler that reads this function would stop at what follows
             return func(*args, **kwargs)
         frame = sys._getframe(2)
-        if not isinstance(func, OF_C):
+        if self.engine.looks_up and not isinstance(func, OF_C):
             with Reading(self.engine, self.graph):
                 func = self.engine.as_written(func, frame)
         if self._idle > IDLE:
@@ -569,21 +564,24 @@ class Watch:
         self, args: Any, kwargs: dict[str, Any], line: int | None
     ) -> tuple[list[Any], list[str], list[int], list[Argument]]:
         """The tensors that a call is given, their keys and versions, and all arguments, which the call may change."""
-        tensors = self._tensors(args) + self._tensors(kwargs.values())
-        inputs = [self.reader.value(tensor, look=True) for tensor in tensors]
+        tensors: list[Any] = []
+        inputs: list[str] = []
+        versions: list[int] = []
+        arguments: list[Argument] = []
+        for keyword, item in [*zip(itertools.repeat(""), args), *kwargs.items()]:
+            held = self._tensors((item,))
+            for tensor in held:
+                tensors.append(tensor)
+                inputs.append(self.reader.value(tensor, look=True))
+                versions.append(self.reader.version(tensor))
+                arguments.append(Argument(inputs[-1], "", keyword))
+            if not held and (text := _constant(item)):
+                arguments.append(Argument(None, text, keyword))
+            elif keyword and isinstance(item, str):
+                arguments.append(Argument(None, legible(item)[:LONGEST_WORD], keyword))
         for key in inputs:
-            if self.graph.values[key].op is None and key not in self._created:
-                self._create(key, line)
-        versions = [self.reader.version(tensor) for tensor in tensors]
-        return tensors, inputs, versions, self._arguments(args, kwargs, inputs)
-
-    def _came(self, name: str, line: int | None, known: Any, result: Any) -> None:
-        """A call has returned: record what it made, and what it changed."""
-        tensors, inputs, versions, arguments = known
-        pairs = zip(tensors, versions, strict=True)
-        changed = [tensor for tensor, version in pairs if self.reader.version(tensor) != version]
-        self._written = self._written or bool(changed)
-        self._ran(name, line, arguments, inputs, tensors, self._tensors((result,)), changed)
+            self._create(key, line)
+        return tensors, inputs, versions, arguments
 
     def _shake(self, result: Any) -> None:
         """Move what the program makes from nothing by one unit in the last place."""
@@ -601,41 +599,26 @@ class Watch:
         finally:
             self._calls -= 1
 
-    def _arguments(self, args: Any, kwargs: dict[str, Any], inputs: list[str]) -> list[Argument]:
-        """The arguments of a call, in order; `inputs` are the keys of the tensors among them."""
-        keys = iter(inputs)
-        found = []
-        for keyword, item in [*(("", item) for item in args), *kwargs.items()]:
-            tensors = self._tensors((item,))
-            found += [Argument(next(keys), "", keyword) for _ in tensors]
-            if not tensors and (text := _constant(item)):
-                found.append(Argument(None, text, keyword))
-            elif keyword and isinstance(item, str):
-                found.append(Argument(None, legible(item)[:LONGEST_WORD], keyword))
-        return found
-
-    def _ran(
-        self,
-        name: str,
-        line: int | None,
-        arguments: list[Argument],
-        inputs: list[str],
-        tensors: list[Any],
-        results: list[Any],
-        changed: list[Any],
-    ) -> None:
-        changed = [tensor for tensor in changed if not self._filled(tensor)]
-        given, written = {*map(id, tensors)}, {*map(id, changed)}
-        made = [tensor for tensor in results if id(tensor) not in given or id(tensor) in written]
-        made += [tensor for tensor in changed if id(tensor) not in {*map(id, made)}]
-        fresh = [(key, tensor) for key, tensor in zip(inputs, tensors, strict=True) if made and key not in self._used]
+    def _came(self, name: str, line: int | None, given: Any, result: Any) -> None:
+        """A call has returned: record what it made, and what it changed."""
+        tensors, inputs, versions, arguments = given
+        changed = []
+        for tensor, version in zip(tensors, versions, strict=True):
+            if self.reader.version(tensor) != version:
+                self._written = True
+                if not self._filled(tensor):
+                    changed.append(tensor)
+        unchanged = {*map(id, tensors)} - {*map(id, changed)}
+        made = {id(one): one for one in (*self._tensors((result,)), *changed) if id(one) not in unchanged}
+        fresh = []
         if made:  # asking for a shape is not a use
+            fresh = [(key, tensor) for key, tensor in zip(inputs, tensors, strict=True) if key not in self._used]
             self._used.update(inputs)
         known = len(self.graph.values)  # the values of this call come after these
         self._call = (name, line)
         self._count += 1
         self._met = []
-        keys = dict.fromkeys(self.reader.value(tensor, line, made=bool(tensors)) for tensor in made)
+        keys = dict.fromkeys([self.reader.value(tensor, line, made=bool(tensors)) for tensor in made.values()])
         self._call = None
         recorded = self._met
         for op in recorded:
@@ -647,8 +630,11 @@ class Watch:
                 recorded[-1].inputs += dict.fromkeys(left)
             else:
                 self._reshaped(recorded, left)
-        values = [self.graph.values[key] for key in keys]
-        orphans = [one for one in values if one.op is None and (one.array is None or int(one.key[1:]) >= known)]
+        orphans = [
+            value
+            for key in keys
+            if (value := self.graph.values[key]).op is None and (value.array is None or int(key[1:]) >= known)
+        ]
         if recorded and not recorded[-1].custom:
             for value in orphans:  # such as the indices of a maximum
                 self.reader.adopt(recorded[-1].key, value.key)
@@ -656,10 +642,9 @@ class Watch:
             self._unrecorded(name, line, inputs, orphans, arguments)
         else:
             for value in orphans:
-                if value.key not in self._created:
-                    self._create(value.key, line)
+                self._create(value.key, line)
         for key, tensor in fresh:
-            self._settle_in(key, tensor, sys._getframe(2))
+            self._settle_in(key, tensor, sys._getframe(1))
 
     def _complete(self, op: Op, inputs: list[str], arguments: list[Argument], alone: bool) -> None:
         """Record what the engine's graph leaves out: inputs that get no gradient, and numbers.
@@ -715,15 +700,13 @@ class Watch:
     ) -> None:
         op = Op(f"o{len(self.graph.ops)}", name, name, recorded=False, line=line, arguments=arguments)
         op.constants = [one.text for one in arguments if one.value is None and one.keyword not in NAMED]
-        op.scope = self._inside(sys._getframe(1))
-        op.module = self._module(sys._getframe(1))
-        op.turns = self._turns(sys._getframe(1)) if op.module else {}
-        op.loops = self._steps(sys._getframe(1))
-        op.during = "backward" if self.passes.current is not None else "forward"
+        frame = sys._getframe(1)
+        op.scope = self._inside(frame)
+        self._locate(op, frame, self._module(frame))
         op.inputs = list(dict.fromkeys(inputs))
         op.outputs = [value.key for value in outputs]
         if op.scope or op.during == "backward":
-            op.called = self._local_names(sys._getframe(1), op.inputs)
+            op.called = self._local_names(frame, op.inputs)
         self.graph.ops[op.key] = op
         self.events.append(Event("op", line, op.key, values=list(op.outputs)))
         for place, value in enumerate(outputs):
@@ -731,6 +714,12 @@ class Watch:
             if value.kind == "input":
                 value.kind = "result"
             self._created[value.key] = self.events[-1]
+
+    def _locate(self, op: Op, frame: FrameType | None, module: str) -> None:
+        """Note of an op in which module it runs, in which steps of which loops, and whether in a pass."""
+        op.loops, op.module = self._steps(frame), module
+        op.turns = self._turns(frame) if module else {}
+        op.during = "backward" if self.passes.current is not None else "forward"
 
     def _inside(self, frame: FrameType | None) -> str:
         """`Double.forward` if the caller runs inside that custom Function, else an empty string."""
@@ -766,10 +755,7 @@ class Watch:
         op.line = op.line or line
         op.function = function
         op.call = self._count
-        op.loops = self._steps(sys._getframe(1))
-        op.module = self._module(sys._getframe(1)) if self.passes.current is None else ""
-        op.turns = self._turns(sys._getframe(1)) if op.module else {}
-        op.during = "backward" if self.passes.current is not None else "forward"
+        self._locate(op, sys._getframe(1), self._module(sys._getframe(1)) if self.passes.current is None else "")
         self._met.append(op)
         self._is_of_another_thread(op)
         for saved in () if function else op.saved:  # nobody saw its inputs: it shows those that it saved

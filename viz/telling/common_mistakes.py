@@ -804,5 +804,8 @@ def recognise(message: str) -> Mistake | None:
     >>> recognise("element 0 of tensors does not require grad and does not have a grad_fn").name
     'does not require grad'
     """
-    patterns = ((known, pattern) for known in MISTAKES for pattern in (known.phrase, known.hint) if pattern)
-    return next((known for known, pattern in patterns if re.search(pattern, message)), None)
+    for known in MISTAKES:
+        for pattern in filter(None, (known.phrase, known.hint)):
+            if re.search(pattern, message):
+                return known
+    return None

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from viz.recording.distance import different
-from viz.recording.graph import Array, Graph, Value
+from viz.recording.graph import Array, Graph
 from viz.recording.notation import short, symbol
 from viz.recording.recording import Recording
 
@@ -27,7 +27,7 @@ def lit(before: Recording, after: Recording) -> dict[str, Any]:
     if len(before.graph.values) + len(after.graph.values) > MANY:
         return {"nodes": {}, "gone": []}
     nodes: dict[str, Lit] = {}
-    of_values = partners = _partners(*(_values(one.graph) for one in (before, after)))
+    of_values = partners = _partners(_values(before.graph), _values(after.graph))
     grads = _gradients(before), _gradients(after)
     for order, (key, value) in enumerate(after.graph.values.items()):
         old = partners.get(key)
@@ -78,7 +78,9 @@ def _gone(before: Graph, after: Graph, stays: dict[str, str]) -> Iterator[dict[s
                 break
             op, value = before.ops.get(key), before.values.get(key)
             around = [*op.inputs, *op.outputs] if op is not None else [value.op if value else None, *users.get(key, ())]
-            order += [one for one in dict.fromkeys(around) if one is not None and one not in order]
+            for one in around:
+                if one is not None and one not in order:
+                    order.append(one)
         return found
 
     same = [(op, after.ops[stays[op.key]]) for op in before.ops.values() if op.key in stays]
@@ -102,20 +104,23 @@ def _gone(before: Graph, after: Graph, stays: dict[str, str]) -> Iterator[dict[s
 
 def _values(graph: Graph) -> list[dict[str, Hashable]]:
     """What makes a value the same as in another run: its title, or at least its name, which an expression is not."""
-    about = {key: (tuple(value.shape or ()), _made(graph, value)) for key, value in graph.values.items()}
-    return [{key: (getattr(value, by), *about[key]) for key, value in graph.values.items()} for by in ("title", "name")]
-
-
-def _made(graph: Graph, value: Value) -> str:
-    op = graph.ops.get(value.op or "")
-    return "" if op is None else op.function
+    by_title: dict[str, Hashable] = {}
+    by_name: dict[str, Hashable] = {}
+    for key, value in graph.values.items():
+        about = tuple(value.shape or ()), graph.ops[value.op].function if value.op else ""
+        by_title[key], by_name[key] = (value.title, about), (value.name, about)
+    return [by_title, by_name]
 
 
 def _ops(graph: Graph) -> list[dict[str, Hashable]]:
     """The same for an op: its function and the shape that it makes, or at least its function; recorded or not."""
-    ops = {key: op for key, op in graph.ops.items() if op.during == "forward"}
-    shapes = {key: tuple(graph.values[op.outputs[0]].shape or ()) if op.outputs else () for key, op in ops.items()}
-    return [{key: (op.function, shapes[key]) for key, op in ops.items()}, {key: op.function for key, op in ops.items()}]
+    by_shape: dict[str, Hashable] = {}
+    by_function: dict[str, Hashable] = {}
+    for key, op in graph.ops.items():
+        if op.during == "forward":
+            shape = tuple(graph.values[op.outputs[0]].shape or ()) if op.outputs else ()
+            by_shape[key], by_function[key] = (op.function, shape), op.function
+    return [by_shape, by_function]
 
 
 def _same_ops(before: Graph, after: Graph) -> dict[str, str]:
@@ -146,7 +151,9 @@ def _gradients(recording: Recording) -> dict[str, Array | None]:
     found: dict[str, Array | None] = {}
     for event in recording.events:
         if event.kind == "run":
-            found |= {one.value: one.array for one in event.gradients if one.value}
+            for gradient in event.gradients:
+                if gradient.value:
+                    found[gradient.value] = gradient.array
     for event in recording.events:
         if event.kind == "accumulate" and event.values:
             found[event.values[0]] = event.total

@@ -53,7 +53,7 @@ class Builder(Live):
         self._engine = engine
         ops = [{"name": name, "label": label, "takes": takes} for name, (label, takes, _) in OPS.items()]
         super().__init__(ops=ops, start=[dict(each) for each in start], **traits)
-        self.observe(lambda change: self._at_home(self._run), ["start", "steps"])
+        self.observe(lambda change: self._at_home(self._begin), ["start", "steps"])
 
     @traitlets.validate("start")
     def _named(self, proposal: dict[str, Any]) -> list[dict[str, Any]]:
@@ -82,9 +82,6 @@ class Builder(Live):
         return [name for name in NAMES if name not in taken]
 
     def _begin(self) -> None:
-        self._run()
-
-    def _run(self) -> None:
         lines, made = self._program()
         recording = record("\n".join(lines), self._engine)
         error = recording.error
@@ -154,9 +151,8 @@ class Builder(Live):
 
 
 def _is_name(text: str) -> bool:
-    return (
-        re.fullmatch(r"[A-Za-z_]\w*", text, re.ASCII) is not None and not iskeyword(text) and text not in ("T", "torch")
-    )
+    spelt = re.fullmatch(r"[A-Za-z_]\w*", text, re.ASCII)
+    return spelt is not None and not iskeyword(text) and text not in ("T", "torch")
 
 
 def build(values: Mapping[str, float], requires_grad: Sequence[str] = (), engine: str = "tinygrad_edu") -> Builder:

@@ -294,9 +294,6 @@ class Explorer(Live):
             drawn = {engine: drawn[view] for engine, drawn in pictures.items() if view in drawn}
             self.set_trait(name, {**getattr(self, name), **drawn})
 
-    def _identity(self, engine: str) -> str:
-        return f"{self._prefix}{engine[0]}"
-
     def _run(self) -> None:
         """Run the program as the page requests, on both engines, and send the result in one message."""
         began = time.perf_counter()
@@ -438,11 +435,8 @@ class Explorer(Live):
         if without is None:
             views = [self.view if self.view in offers else VIEWS[0]]
         other = beside(recordings, engine, agree)
-        rooms = (Room(*self.room), *self._also)
-        return {
-            **pictured(recording, self._identity(engine), tuple(views), self._kept, rooms, other),
-            "offers": list(offers),
-        }
+        rooms, identity = (Room(*self.room), *self._also), f"{self._prefix}{engine[0]}"
+        return {**pictured(recording, identity, tuple(views), self._kept, rooms, other), "offers": list(offers)}
 
     def _works(self, state: dict[str, Any]) -> bool:
         """Whether the program in another state runs to its end on our engine."""

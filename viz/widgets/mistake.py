@@ -41,7 +41,7 @@ class MistakeView(Live):
         self._lesson = lesson
         self._prefix = scene.new_identity()
         super().__init__(lesson=_description(lesson), **traits)
-        self.observe(lambda change: self._at_home(self._prepare), "fix")
+        self.observe(lambda change: self._at_home(self._begin), "fix")
 
     @traitlets.validate("fix")
     def _known_fix(self, proposal: dict[str, Any]) -> int:
@@ -53,9 +53,6 @@ class MistakeView(Live):
         return int(proposal["value"])
 
     def _begin(self) -> None:
-        self._prepare()
-
-    def _prepare(self) -> None:
         """Run what is requested and has not run yet."""
         fresh = {str(one): self._part(one) for one in {AS_WRITTEN, self.fix} if str(one) not in self.parts}
         if fresh:

@@ -25,9 +25,8 @@ SEED = 0  # the seed of every run on both engines, so that only the change makes
 OF_ONE = "This program uses networks, tensors or functions of {0}, which it does not make itself: {1} cannot run it."
 _WARNED = 3  # warnings of a run that are shown
 _FROM_OUTSIDE = {"__import__", "eval", "exec", "input", "open"}  # what these give may differ from run to run
-_Side = tuple[
-    dict[str, Any], Recording | None, list[str]
-]  # its part of the result, what ran, sources of random numbers
+# Its part of the result, what ran, and the sources of random numbers.
+_Side = tuple[dict[str, Any], Recording | None, list[str]]
 
 
 def asks(prompt: object = "") -> str:
@@ -139,7 +138,7 @@ class Runs:
         if program.alone not in ("", engine):
             name = title(engine, "cpu")
             return {"engine": engine, "title": name, "missing": OF_ONE.format(program.alone, name)}, None, []
-        run = engine, edited.source, edited.origin, edited.owner, *(state.get(name) for name in PYTORCH)
+        run = engine, edited.source, edited.origin, edited.owner, *map(state.get, PYTORCH)
         if run in self._latest:
             known, recording, random = self._latest[run]
             return dict(known), recording, random
