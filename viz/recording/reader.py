@@ -226,6 +226,9 @@ class Reader:
 
     def _see(self, tensor: Any, key: str) -> None:
         reference = self._reference(tensor)
+        before, _ = self._tensor.get(id(tensor), (None, ""))
+        if before is not None and before() is not tensor:
+            del self._tensor[id(tensor)]  # of one that is gone: a new tensor at its address comes last
         self._tensor[id(tensor)] = reference, key
         self._holder[key] = reference
         self._unplaced.append(id(tensor))

@@ -538,7 +538,11 @@ class Watch:
             name = getattr(getattr(func, "__self__", None), "__name__", "")
             if name not in ("T", "mT", "H", "mH", "data", "real", "imag"):
                 return func(*args, **kwargs)
-            if name == "data" and self._is_filled_by_data(args[0]):
+            fills = False
+            if name == "data":
+                with Reading(self.engine, self.graph):
+                    fills = self._is_filled_by_data(args[0])
+            if fills:
                 return func(*args, **kwargs)
         if name in ("backward", "grad"):
             return self._through(func, args, kwargs)
