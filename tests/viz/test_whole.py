@@ -226,6 +226,15 @@ def test_the_networks_behind_a_loss_are_those_of_the_callers_variables(T):
     assert viz.draw(loss, view="values").view == "values"
 
 
+def test_a_penalty_on_the_weights_is_no_call_of_their_layers(T):
+    table, head = T.nn.Embedding(5, 3), T.nn.Linear(3, 1)
+    loss = head(table(T.tensor([1, 2]))).mean() + sum((p**2).sum() for p in head.parameters()) + abs(table.weight).sum()
+    whole = viz.draw(loss)._network[3]
+    inside = [whole.units[key] for key in whole.units[ROOT].children]
+    assert [unit.title for unit in inside if unit.kind == "module"] == ["table", "head"]
+    assert {unit.title for unit in inside if unit.kind == "leaf"} == {"table.weight", "head.weight", "head.bias"}
+
+
 class Flow(nn.Module):
     def __init__(self):
         super().__init__()

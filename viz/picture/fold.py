@@ -190,11 +190,18 @@ def places_of(graph: Graph, ops: list[Op]) -> list[tuple[str, ...]] | None:
 
 
 def _module_of(graph: Graph, op: Op, uses: Counter[str]) -> Place | None:
-    """The module whose parameter an op uses, and which of its calls; a tied parameter has its next name at each use."""
+    """The module whose parameter an op uses, and which of its calls; a tied parameter has its next name at each use.
+
+    What is computed of a layer's parameter alone, such as a penalty on its size, is no call of the layer.
+    """
+    # The indices of an embedding have no part in the graph.
+    alone = len(op.inputs) == 1 and notation.base_name(op) not in {*ARRANGING, "embedding"}
     for key in op.inputs:
         if key is not None and (value := graph.values[key]).op is None and value.requires_grad and "." in value.name:
             paths = [name.rpartition(".")[0] for name in value.names]
             known = [path for path in paths if path in graph.modules] or paths[:1]
+            if alone and graph.modules.get(known[0], {}).get("library"):
+                return None
             uses[key] += 1
             return tuple(known[min(uses[key], len(known)) - 1].split(".")), uses[key]
     return None
