@@ -3,11 +3,12 @@
 import itertools
 import subprocess
 
+import numpy as np
 import pytest
 
 import viz
 from viz.picture import layout
-from viz.picture.fold import VISIBLE, fold
+from viz.picture.fold import VISIBLE, fold, repetitions
 from viz.recording import notation
 
 
@@ -109,3 +110,8 @@ def test_a_separate_process_gives_the_same_layout(T, monkeypatch):
     monkeypatch.setattr(layout, "IN_PROCESS", 0)
     there = viz.draw(y).layout
     assert here.spots == there.spots
+
+
+def test_a_block_that_repeats_begins_as_the_first_step_did_though_that_was_unlike():
+    codes = np.array([0, 1, 4, 3, *[0, 1, 2, 3] * 3])
+    assert repetitions(codes, 3) == [(4, 16, 4)]

@@ -283,7 +283,9 @@ def _longest_run(codes: np.ndarray, fewest: int) -> tuple[int, int, int] | None:
         length = int(lengths[widest]) // block * block
         if length < 2 * block or length + block < fewest:
             continue
-        first = int(starts[widest])
+        # Where the stretch has some to spare, the block begins with what came first in all: a step as it is written.
+        spare = int(lengths[widest]) - length
+        first = int(starts[widest]) + int(np.argmin(codes[starts[widest] :][: spare + 1]))
         if best is None or length + block > 1.2 * (best[1] - best[0]):
             best = first, first + length + block, block
     return best
