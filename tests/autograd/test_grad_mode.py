@@ -1,6 +1,7 @@
 """Grad modes decide what is recorded: in blocks, decorators, generators, threads, and after exceptions."""
 
 import asyncio
+import copy
 
 import numpy as np
 from support.both import attempt, leaf, names, same_on_both
@@ -272,6 +273,15 @@ def test_inference_tensors_are_known_by_a_function_and_are_no_gradients_to_add_t
     x.grad = T.ones(3, dtype=T.float64)
     (x * 2).sum().backward()
     return made.is_inference(), x.is_inference(), made.clone().is_inference(), added, x.grad
+
+
+@same_on_both
+def test_a_deep_copy_made_in_inference_mode_is_an_inference_tensor(T):
+    tensor, parameter = T.ones(2), T.nn.Parameter(T.ones(2))
+    with T.inference_mode():
+        inside = [copy.deepcopy(tensor), copy.deepcopy(parameter), *T.nn.BatchNorm1d(2).state_dict().values()]
+    copies = [*inside, *map(copy.deepcopy, inside)]
+    return [(one.is_inference(), one.requires_grad) for one in copies], attempt(lambda: inside[1].mul_(2))
 
 
 @same_on_both

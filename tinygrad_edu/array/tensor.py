@@ -516,6 +516,8 @@ class ArrayMethods(core.Tensor):
         new = object.__new__(type(self))
         memo[id(self)] = new
         new._data = self._data.copy(order="K")
+        if thread.state.inference:
+            new._counter = NOT_COUNTED
         new._requires_grad = self.requires_grad
         if self._grad is not None:
             new._grad = self._grad.__deepcopy__(memo)

@@ -135,26 +135,24 @@ def check_inplace(t: Tensor, record: bool) -> None:
     Such a tensor may be written in its mode. Where the write is recorded, `t` may be no leaf that requires grad, no
     view of one, and no view that cannot follow.
     """
-    if t._counter is NOT_COUNTED and not thread.state.inference:
-        raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
-            "normal tensor before doing inplace update."
-        )
-    if not record:
-        return
     view = t._view
-    if view is not None:
+    if record and view is not None:
         _refuse_forbidden_view(t, view, indirect=False)
         if t.requires_grad and view.base._grad_fn is None:
             raise RuntimeError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation. Change a clone() "
                 "of it. Or work under no_grad, as an optimizer does, if the change should not be differentiated."
             )
-    if t.requires_grad and t._grad_fn is None:
+    if record and t.requires_grad and t._grad_fn is None:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation. Its old value would be lost: "
             "change a clone() of it. Or work under no_grad, as an optimizer does, if the change should not be "
             "differentiated."
+        )
+    if t._counter is NOT_COUNTED and not thread.state.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
+            "normal tensor before doing inplace update."
         )
 
 

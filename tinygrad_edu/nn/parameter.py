@@ -8,8 +8,9 @@ import numpy as np
 
 from ..array import dtypes
 from ..array.absent import answer
-from ..array.tensor import share_storage, wrap
+from ..array.tensor import share_storage
 from ..modes import NOT_COUNTED, thread
+from ..ops.creation.factories import finish
 from ..tensor import Tensor
 
 __all__ = ["Parameter", "clear_gradient"]
@@ -43,7 +44,7 @@ class Parameter(Tensor):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         # A copy is trained separately, so it does not copy the gradient.
-        new = type(self)(wrap(self._data.copy()), self.requires_grad)
+        new = type(self)(finish(self._data.copy()), self.requires_grad)
         memo[id(self)] = new
         return new
 
