@@ -49,12 +49,12 @@ def draw_trace(traced: Traced, theme: str = "auto") -> Picture:
             break
         step = traced.steps[position]
         key = f"o{position + 1}"
-        given = _leaves((step.args, step.kwargs))
-        inputs: list[str | None] = [current[each.number] for each in given if isinstance(each, Slot)]
-        constants = [reprlib.repr(each) for each in given if not isinstance(each, Slot)]
+        arguments = _leaves((step.args, step.kwargs))
+        inputs: list[str | None] = [current[each.number] for each in arguments if isinstance(each, Slot)]
+        constants = [reprlib.repr(each) for each in arguments if not isinstance(each, Slot)]
         op = graph.ops[key] = Op(key, step.name, step.name, inputs=inputs, constants=constants)
         # A call that returns nothing has written into its first input.
-        results = [each for each in _leaves(step.outputs) if isinstance(each, Slot)] or given[:1]
+        results = [each for each in _leaves(step.outputs) if isinstance(each, Slot)] or arguments[:1]
         op.outputs = [value(slot, key) for slot in results]
     graph.roots = [current[each.number] for each in _leaves(traced.output) if isinstance(each, Slot)]
     name_values(graph)

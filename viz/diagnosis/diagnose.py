@@ -215,8 +215,8 @@ class Run:
         """The names that source text runs with."""
         if self.source.function is not None or self.namespace is not None:
             return {} if self.namespace is None else self.namespace
-        given = {name: one for name, one in (("model", self.model), ("optimizer", self.optimizer)) if one is not None}
-        space = namespace_for(self.engine, given | self.inputs)
+        things = {name: one for name, one in (("model", self.model), ("optimizer", self.optimizer)) if one is not None}
+        space = namespace_for(self.engine, things | self.inputs)
         if self.as_main:
             sys.modules["__main__"] = types.ModuleType("__main__")
             vars(sys.modules["__main__"]).update(space)
@@ -263,16 +263,16 @@ class Run:
     def _all(self, seen: Observation) -> Iterator[Finding]:
         time_left = Budget(JUDGING + self._alone / 10, until=self._end)
         for rule in RULES:
-            found: list[Finding] = []
+            findings: list[Finding] = []
             name = f"{rule.pattern.__module__.rpartition('.')[2]}.{rule.pattern.__name__}"
             try:
                 with time_limit(Budget(A_SHARE * time_left.left, until=self._end)):
-                    found.extend(rule.findings(seen))
+                    findings.extend(rule.findings(seen))
             except TimeUp:
                 seen.troubles.append(f"{name}: no time was left")
             except Exception as error:  # one that fails does not silence the others
                 seen.troubles.append(f"{name}: {type(error).__name__}: {error}")
-            yield from found
+            yield from findings
 
     def _tried(self, seen: Observation, place: Place, findings: list[Finding]) -> None:
         """Try each change. One that does not cure is not shown; a finding is certain only if a trial confirms it."""
@@ -318,6 +318,6 @@ class Run:
         code = next(code for code in codes_in(whole) if code.co_name == target.__code__.co_name)
         cells = dict(zip(free, target.__closure__ or (), strict=True))
         closure = tuple(cells[name] for name in code.co_freevars)
-        made = types.FunctionType(code, target.__globals__, target.__name__, target.__defaults__, closure)
-        made.__kwdefaults__ = target.__kwdefaults__
-        return Source(made if not inspect.ismethod(target) else types.MethodType(made, target.__self__))
+        rewritten = types.FunctionType(code, target.__globals__, target.__name__, target.__defaults__, closure)
+        rewritten.__kwdefaults__ = target.__kwdefaults__
+        return Source(rewritten if not inspect.ismethod(target) else types.MethodType(rewritten, target.__self__))

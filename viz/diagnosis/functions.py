@@ -91,12 +91,12 @@ def _measured(engine: Engine, apply: Callable[..., Any], args: Any) -> _Measured
     T = engine.module
     with T.enable_grad(), engine.same_randomness():
         try:
-            given = [_copy(engine, item) for item in args]
-            learns = [at for at, item in enumerate(given) if engine.is_tensor(item) and item.requires_grad]
-            tensors = [given[at] for at in learns]
+            copies = [_copy(engine, item) for item in args]
+            learns = [at for at, item in enumerate(copies) if engine.is_tensor(item) and item.requires_grad]
+            tensors = [copies[at] for at in learns]
             if not tensors or sum(t.numel() for t in tensors) > LARGEST:
                 return None
-            outputs = [t for t in _run(engine, apply, given) if t.requires_grad]
+            outputs = [t for t in _run(engine, apply, copies) if t.requires_grad]
             if not outputs or any(not t.dtype.is_floating_point for t in outputs):
                 return None
             rng = np.random.default_rng(0)
@@ -104,11 +104,11 @@ def _measured(engine: Engine, apply: Callable[..., Any], args: Any) -> _Measured
             grads = T.autograd.grad(_weighted(outputs, weights), tensors, allow_unused=True)
             slopes = {}  # by argument: what backward tells, and what was measured
             for at, gradient in zip(learns, grads, strict=True):
-                told = np.zeros(given[at].numel()) if gradient is None else engine.array(gradient).reshape(-1)
-                slopes[at] = _slopes(engine, apply, given, at, told, weights)
+                told = np.zeros(copies[at].numel()) if gradient is None else engine.array(gradient).reshape(-1)
+                slopes[at] = _slopes(engine, apply, copies, at, told, weights)
         except Exception:
             return None
-    return _Measured(given, learns, outputs, grads, slopes)
+    return _Measured(copies, learns, outputs, grads, slopes)
 
 
 def _second_is_wrong(engine: Engine, apply: Callable[..., Any], given: list[Any], learns: list[int]) -> bool:
@@ -158,7 +158,7 @@ def _slopes(
 ) -> np.ndarray:
     """Slopes, told and measured, of a few numbers of an input, moved a little; not at a corner, such as relu's at 0."""
     numbers = given[argument].detach().reshape(-1)
-    found: list[tuple[float, float]] = []
+    pairs: list[tuple[float, float]] = []
 
     def total() -> float:
         """The weighted sum of all results of the forward, as one number."""
@@ -166,7 +166,7 @@ def _slopes(
             return float(_weighted([t for t in _run(engine, apply, given) if t.dtype.is_floating_point], weights))
 
     for nth, at in enumerate(np.random.default_rng(0).permutation(len(told))[: 5 * MOST]):
-        if nth >= MOST and any(measured for _, measured in found):
+        if nth >= MOST and any(measured for _, measured in pairs):
             break  # what was flat so far is asked in more places: a clamp is flat only outside its bounds
         before = float(engine.array(numbers)[at])
         step = STEP * max(1.0, abs(before))
@@ -178,5 +178,5 @@ def _slopes(
         above, below, base = sums
         slope = (above - below) / (2 * step)
         if abs((above - base) - (base - below)) <= 1e-3 * max(1.0, abs(slope)) * step:
-            found.append((float(told[at]), slope))
-    return np.array(found).reshape(-1, 2).T
+            pairs.append((float(told[at]), slope))
+    return np.array(pairs).reshape(-1, 2).T

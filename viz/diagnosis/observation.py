@@ -329,26 +329,26 @@ class Observation:
         extra: dict[int, list[int]] | None = None,
     ) -> set[int]:  # fmt: skip
         """The values `start` and all that they were computed from; it ends at leaves. `extra`: as in `route`."""
-        found: set[int] = set()
+        reached: set[int] = set()
         stack = [self.values[nr] for nr in start]
         while stack:
             value = stack.pop()
-            if value.nr not in found and (follow is None or follow(value)):
-                found.add(value.nr)
+            if value.nr not in reached and (follow is None or follow(value)):
+                reached.add(value.nr)
                 stack += self.inputs(value, past_leaves)
                 stack += [self.values[nr] for nr in extra.get(value.nr, ())] if extra else []
-        return found
+        return reached
 
     def below(self, start: Iterable[int], follow: Callable[[Seen], bool] | None = None) -> set[int]:
         """The values that were computed from the values `start`, themselves included."""
-        found = set(start)
-        stack = list(found)
+        reached = set(start)
+        stack = list(reached)
         while stack:
-            made = {nr for op in self.users(stack.pop()) for nr in op.outputs} - found
-            fresh = {nr for nr in made if follow is None or follow(self.values[nr])}
-            found |= fresh
+            results = {nr for op in self.users(stack.pop()) for nr in op.outputs} - reached
+            fresh = {nr for nr in results if follow is None or follow(self.values[nr])}
+            reached |= fresh
             stack.extend(fresh)
-        return found
+        return reached
 
     def route(
         self, root: int, goal: Callable[[Seen], bool], extra: dict[int, list[int]] | None = None,
@@ -382,22 +382,22 @@ class Observation:
     @once
     def trainings(self) -> list[tuple[int | None, list[Through]]]:
         """Passes by line, with the optimizer that steps after them; of several, only those that no other steers."""
-        found: dict[tuple[int | None, int | None], list[Through]] = {}
+        by_line: dict[tuple[int | None, int | None], list[Through]] = {}
         by_hand = all(each.kind == "grad" for each in self.passes)  # updates from what autograd.grad() gives
         for each in self.passes:
             if (each.kind == "backward" or (by_hand and not each.create)) and each.done and each.loss is not None:
-                found.setdefault((each.line, self.stepped_by(each)), []).append(each)
-        for key in [key for key in found if key[1] is None]:
-            known = [other for other in found if other[0] == key[0] and other[1] is not None]
+                by_line.setdefault((each.line, self.stepped_by(each)), []).append(each)
+        for key in [key for key in by_line if key[1] is None]:
+            known = [other for other in by_line if other[0] == key[0] and other[1] is not None]
             if known:  # the last pass, after which no step was taken
-                found[known[-1]] += found.pop(key)
-        every = [(who, own) for (_, who), own in found.items()]
+                by_line[known[-1]] += by_line.pop(key)
+        every = [(who, own) for (_, who), own in by_line.items()]
         return [(who, own) for who, own in every if len(every) == 1 or not self._steered(who, own)]
 
     def _steered(self, who: int | None, own: list[Through]) -> bool:
         """Whether the loss of passes depends on what another optimizer changes meanwhile, such as an adversary."""
-        made = [maker for nr in self.behind(own[-1]) if (maker := self.maker(self.values[nr])) is not None]
-        taken = {self.values[nr].leaf for op in made for nr in op.inputs} - {None}
+        makers = [maker for nr in self.behind(own[-1]) if (maker := self.maker(self.values[nr])) is not None]
+        taken = {self.values[nr].leaf for op in makers for nr in op.inputs} - {None}
         others = {m.who for m in self.moments if m.kind == "step" and own[0].order < m.order < own[-1].order} - {who}
         return who is None or any(taken & set(self.optimizers[nr].leaves) for nr in others if nr >= 0)
 
@@ -421,12 +421,12 @@ class Observation:
         """The line that makes a leaf; for a parameter of the program's own module, the line that names it there."""
         if leaf.holder is not None and not self.parts[leaf.holder].library:
             return self.places.where_given(f"self.{leaf.name.rpartition('.')[2]}") or leaf.line
-        made = self.maker(self.values[leaf.values[0]]) if leaf.values and leaf.holder is None else None
-        if made is None:
+        own = self.maker(self.values[leaf.values[0]]) if leaf.values and leaf.holder is None else None
+        if own is None:
             return leaf.line
         makers = (self.maker(self.values[one.values[0]]) for one in self.leaves if one.values and one.holder is None)
-        others = [one.stack for one in makers if one is not None and one.line == made.line and one.stack != made.stack]
-        return next((line for line in made.stack if all(line not in one for one in others)), made.line) or leaf.line
+        others = [one.stack for one in makers if one is not None and one.line == own.line and one.stack != own.stack]
+        return next((line for line in own.stack if all(line not in one for one in others)), own.line) or leaf.line
 
     def called(self, nrs: Iterable[int]) -> list[str]:
         """The names of leaves, each once."""

@@ -61,13 +61,13 @@ def exits(seen: Observation) -> dict[int, Exit]:
 @once
 def python_links(seen: Observation) -> dict[int, list[int]]:
     """Maps a value to the values whose numbers reached it through Python, `item()` and back."""
-    found: dict[int, list[int]] = {}
+    links: dict[int, list[int]] = {}
     left = [one for one in seen.exits if seen.values[one.value].floating and one.name != "__bool__"]
     for one in (one for one in left if one.number is not None):
         for op in seen.ops[one.op : one.op + 200]:
             if one.number in op.options.values() and (one.number not in TRIVIAL or op.line == one.line):
                 for nr in op.outputs:
-                    found.setdefault(nr, []).append(one.value)
+                    links.setdefault(nr, []).append(one.value)
     for value in seen.values if left else ():
         maker = seen.maker(value)
         born = maker or next(iter(seen.users(value.nr)), None)
@@ -75,8 +75,8 @@ def python_links(seen: Observation) -> dict[int, list[int]]:
         copies = maker is None or (maker.name in ops.COPIES | {"from_numpy"} and not maker.inputs)
         if born is not None and not old and copies:
             before = bisect.bisect_right(left, born.nr, key=lambda one: one.op)
-            found.setdefault(value.nr, []).extend(one.value for one in left[max(0, before - MOST_EXITS) : before])
-    return found
+            links.setdefault(value.nr, []).extend(one.value for one in left[max(0, before - MOST_EXITS) : before])
+    return links
 
 
 def without_graph(seen: Observation, roots: list[int], later: Through) -> Through | None:

@@ -39,10 +39,10 @@ def once(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def indexed(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
     """Things by their keys, those of each key in order."""
-    found: dict[Any, list[Any]] = {}
+    index: dict[Any, list[Any]] = {}
     for key, one in pairs:
-        found.setdefault(key, []).append(one)
-    return found
+        index.setdefault(key, []).append(one)
+    return index
 
 
 class Places:
@@ -94,9 +94,9 @@ class Places:
     @cached_property
     def engine_name(self) -> str:
         """How the program calls the engine: by what it imports, or `T`, the name that a program is given it under."""
-        found = re.search(r"^\s*import (torch|tinygrad_edu)(?: as (\w+))?\s*(?:[,;#]|$)", self.text, re.MULTILINE)
-        if found is not None:
-            return found[2] or found[1]
+        match = re.search(r"^\s*import (torch|tinygrad_edu)(?: as (\w+))?\s*(?:[,;#]|$)", self.text, re.MULTILINE)
+        if match is not None:
+            return match[2] or match[1]
         return "torch" if re.search(r"(?<![\w.])torch\.", self.text) else "T"
 
     # the query that all questions below are made of
@@ -119,8 +119,8 @@ class Places:
     def find(self, *kinds: type, at: int | None = None, fits: Callable[[Any], bool] = lambda node: True) -> list[Any]:
         """The nodes of some kinds, in the order of their lines: those that `at` is a line of, and that fit."""
         every = (node for kind in kinds for node in self._of_type.get(kind, ()))
-        found = [node for node in every if (at is None or node.lineno <= at <= node.end_lineno) and fits(node)]
-        return sorted(found, key=lambda node: node.lineno)
+        nodes = [node for node in every if (at is None or node.lineno <= at <= node.end_lineno) and fits(node)]
+        return sorted(nodes, key=lambda node: node.lineno)
 
     def first(self, *kinds: type, fits: Callable[[Any], bool]) -> int | None:
         """The line of the first node of some kinds that fits."""
@@ -210,8 +210,8 @@ class Places:
 
     def where_put(self, line: int | None) -> int | None:
         """The line that puts what an earlier line made under a plain name into an attribute or a place."""
-        given = (one for node in self.find(ast.Assign, at=line or 0) for one in _each(node.targets[0]))
-        made = {one.id for one in given if isinstance(one, ast.Name)}
+        targets = (one for node in self.find(ast.Assign, at=line or 0) for one in _each(node.targets[0]))
+        made = {one.id for one in targets if isinstance(one, ast.Name)}
         _, last = self.function_around(line or 0) or (0, len(self.text))
 
         def puts(node: Any) -> bool:
@@ -219,7 +219,7 @@ class Places:
                 parts = node.args if _last(node.func) in ("setattr", "add_module", "register_module") else []
             else:
                 pairs = zip(_each(node.targets[0]), _each(node.value), strict=False)
-                parts = [given for to, given in pairs if isinstance(to, (ast.Attribute, ast.Subscript))]
+                parts = [value for to, value in pairs if isinstance(to, (ast.Attribute, ast.Subscript))]
             after = (line or 0) < node.lineno <= last
             return after and any(isinstance(one, ast.Name) and one.id in made for one in parts)
 
@@ -244,8 +244,8 @@ class Places:
 
     def assigned(self, line: int) -> str:
         """The one name, such as `self.center`, that a line gives; empty where it gives none, or several."""
-        given = [node.targets[0] for node in self.find(ast.Assign, at=line)]
-        return next((ast.unparse(one) for one in given if isinstance(one, (ast.Name, ast.Attribute))), "")
+        targets = [node.targets[0] for node in self.find(ast.Assign, at=line)]
+        return next((ast.unparse(one) for one in targets if isinstance(one, (ast.Name, ast.Attribute))), "")
 
     def where_not_called(self, method: str) -> int | None:
         """The first line that names a method and leaves out its parentheses: a statement that does nothing."""
@@ -253,8 +253,8 @@ class Places:
 
     def where_read(self, name: str) -> list[int]:
         """The lines that read an attribute or a name."""
-        found = self.find(ast.Name, ast.Attribute, fits=lambda node: name in (ast.unparse(node), _last(node)))
-        return list(dict.fromkeys(node.lineno for node in found if not _stored(node)))
+        readers = self.find(ast.Name, ast.Attribute, fits=lambda node: name in (ast.unparse(node), _last(node)))
+        return list(dict.fromkeys(node.lineno for node in readers if not _stored(node)))
 
     # the user's own classes
 

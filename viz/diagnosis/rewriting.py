@@ -87,8 +87,8 @@ class Code:
 
     def statement(self, line: int | None) -> ast.stmt | None:
         """The statement that a line holds; None where it holds several, or only a part of one."""
-        found = [one for one in self.places.nodes if isinstance(one, ast.stmt) and one.lineno == line == one.end_lineno]
-        return found[0] if len(found) == 1 else None
+        held = [one for one in self.places.nodes if isinstance(one, ast.stmt) and one.lineno == line == one.end_lineno]
+        return held[0] if len(held) == 1 else None
 
     def block(self, one: ast.stmt) -> list[ast.stmt]:
         """The statements that one stands among."""
@@ -112,13 +112,13 @@ class Code:
 
     def call(self, *names: str) -> tuple[ast.Call, ast.expr] | None:
         """The only call of one of these names in the line, and its object: first argument, or the part before `.`."""
-        found = self.parts(ast.Call, lambda node: ast.unparse(node.func).rpartition(".")[2] in names)
-        if len(found) != 1:
+        calls = self.parts(ast.Call, lambda node: ast.unparse(node.func).rpartition(".")[2] in names)
+        if len(calls) != 1:
             return None
-        owner = getattr(found[0].func, "value", None)
+        owner = getattr(calls[0].func, "value", None)
         if owner is not None and not LIBRARIES.fullmatch(name := ast.unparse(owner)) and name != "self":
-            return found[0], owner
-        return (found[0], found[0].args[0]) if found[0].args else None
+            return calls[0], owner
+        return (calls[0], calls[0].args[0]) if calls[0].args else None
 
     def text(self, node: ast.AST) -> str:
         """A part as it is written."""
@@ -211,8 +211,8 @@ def _copied(code: Code) -> Changes:
 
 
 def _no_squash(code: Code) -> Changes:
-    found = code.call("softmax", "sigmoid", "softmin")
-    return code.put(found[0], code.text(found[1])) if found is not None else None
+    call = code.call("softmax", "sigmoid", "softmin")
+    return code.put(call[0], code.text(call[1])) if call is not None else None
 
 
 def _registered(code: Code) -> Changes:
@@ -234,7 +234,7 @@ def _one_shape(code: Code) -> Changes:
 
 
 def _stacked(code: Code) -> Changes:
-    found = code.call("tensor", "as_tensor", "FloatTensor", "Tensor")
+    call = code.call("tensor", "as_tensor", "FloatTensor", "Tensor")
 
     def stack(given: ast.expr) -> str:
         """`stack([…])` of tensors; of a list of lists, each row is stacked first."""
@@ -243,7 +243,7 @@ def _stacked(code: Code) -> Changes:
         text = f"[{', '.join(map(stack, rows))}]" if nested else code.text(given)
         return f"{code.places.engine_name}.stack({text})"
 
-    return code.put(found[0], stack(found[1])) if found is not None else None
+    return code.put(call[0], stack(call[1])) if call is not None else None
 
 
 def _detached_between(code: Code) -> Changes:
@@ -302,12 +302,12 @@ def _held_too(code: Code) -> Changes:
 
 def _training_again(code: Code) -> Changes:
     """train() at the beginning of each turn of the training."""
-    found = re.search(r"([\w.]+)\.eval\(\)", code.code)
+    match = re.search(r"([\w.]+)\.eval\(\)", code.code)
     step = next((one for one in reversed(code.seen.moments) if one.kind == "step"), None)
     loop = code.loop(code.statement(step.line)) if step is not None else None
-    if found is None or loop is None or code.places.where_given(found[1]) is None:
+    if match is None or loop is None or code.places.where_given(match[1]) is None:
         return [Change(code.line, code.code, code.code.replace(".eval()", ""))] if _given(code.here) else None
-    return [code.instead(loop.body[0], f"{found[1]}.train()\n{{old}}")]
+    return [code.instead(loop.body[0], f"{match[1]}.train()\n{{old}}")]
 
 
 def _moved(code: Code) -> Changes:
@@ -341,11 +341,11 @@ def _in_place_of_names(code: Code) -> Changes:
     """All updates of a step as writes under no_grad, and the gradients set back."""
     changes, names = [], []
     for one in code.block(code.here) if code.here is not None else ():
-        found = re.match(r"(\w+) = \1 ([-+]) (.*\.grad\b.*)", code.old(one.lineno))
-        if found is not None:
-            update = f"with {code.places.engine_name}.no_grad(): {found[1]} {found[2]}= {found[3]}"
+        match = re.match(r"(\w+) = \1 ([-+]) (.*\.grad\b.*)", code.old(one.lineno))
+        if match is not None:
+            update = f"with {code.places.engine_name}.no_grad(): {match[1]} {match[2]}= {match[3]}"
             changes.append(code.instead(one, update))
-            names.append(found[1])
+            names.append(match[1])
     if not names or code.line not in [change.line for change in changes]:
         return None
     if not re.search(r"\.grad(\.zero_|\s*=\s*None)", code.places.text):

@@ -79,29 +79,29 @@ def _line(rows: list[str], number: int, fixed: str, why: str) -> _Way:
 
 def _spelt(rows: list[str], at: int, message: str) -> Iterator[_Way]:
     """The line with a name that exists in place of one that does not."""
-    if found := re.search(r"Did you mean (\w+)\?.* has no '(\w+)'", message):
-        yield _line(rows, at, re.sub(rf"\b{found[2]}\b", found[1], rows[at]), "the name is spelt otherwise")
-    elif found := re.search(r"name '(\w+)' is not defined", message):
-        known = {name for row in rows[:at] for name in re.findall(r"[A-Za-z_]\w*", row)} - {found[1]}
-        for name in get_close_matches(found[1], sorted(known), 2, 0.6):
-            yield _line(rows, at, re.sub(rf"\b{found[1]}\b", name, rows[at]), f"{name} is a name that the program has")
+    if match := re.search(r"Did you mean (\w+)\?.* has no '(\w+)'", message):
+        yield _line(rows, at, re.sub(rf"\b{match[2]}\b", match[1], rows[at]), "the name is spelt otherwise")
+    elif match := re.search(r"name '(\w+)' is not defined", message):
+        known = {name for row in rows[:at] for name in re.findall(r"[A-Za-z_]\w*", row)} - {match[1]}
+        for name in get_close_matches(match[1], sorted(known), 2, 0.6):
+            yield _line(rows, at, re.sub(rf"\b{match[1]}\b", name, rows[at]), f"{name} is a name that the program has")
 
 
 def _second_backward(program: Program, state: dict[str, Any], graph: Graph) -> list[_Way]:
     why = "what the nodes saved stays in memory for the second pass; the gradients add up"
-    found: list[_Way] = [("keep the graph: retain_graph=True", why, {"retain_graph": True})]
+    ways: list[_Way] = [("keep the graph: retain_graph=True", why, {"retain_graph": True})]
     calls = state.get("passes") or {}
     if (state.get("backwards") or 1) > 1 or any((one.get("backwards") or 1) > 1 for one in calls.values()):
         once = {line: {name: on for name, on in one.items() if name != "backwards"} for line, one in calls.items()}
-        found.append(("call backward() once", "one pass, one gradient", {"backwards": 1, "passes": once}))
-    return found
+        ways.append(("call backward() once", "one pass, one gradient", {"backwards": 1, "passes": once}))
+    return ways
 
 
 def _no_graph(program: Program, state: dict[str, Any], graph: Graph) -> list[_Way]:
     modes = (switch.name for switch in AROUND if state.get(switch.name))
-    found: list[_Way] = [(f"take {name} away", "the lines are recorded again", {name: []}) for name in modes]
+    ways: list[_Way] = [(f"take {name} away", "the lines are recorded again", {name: []}) for name in modes]
     if state.get("detach"):
-        found.append(("do not detach", "the value keeps its history", {"detach": []}))
+        ways.append(("do not detach", "the value keeps its history", {"detach": []}))
     wanted = state.get("requires_grad") or {}
     if not any(value.requires_grad for value in graph.values.values()):  # such as the weights of a network
         targets = _targets(graph)
@@ -111,8 +111,8 @@ def _no_graph(program: Program, state: dict[str, Any], graph: Graph) -> list[_Wa
             switched = {**wanted, known.name: True}
             if known.requires_grad:
                 switched.pop(known.name)
-            found.append((f"{known.name} requires grad", f"{known.name} gets a gradient", {"requires_grad": switched}))
-    return found[:3]
+            ways.append((f"{known.name} requires grad", f"{known.name} gets a gradient", {"requires_grad": switched}))
+    return ways[:3]
 
 
 def _targets(graph: Graph) -> set[str]:
@@ -123,17 +123,17 @@ def _targets(graph: Graph) -> set[str]:
 
 
 def _not_kept(program: Program, state: dict[str, Any], graph: Graph) -> list[_Way]:
-    found = _no_graph(program, state, graph)
+    ways = _no_graph(program, state, graph)
     if state.get("retain_grad"):
-        found.insert(0, ("do not keep a gradient here", "there is none to keep", {"retain_grad": []}))
-    return found[:3]
+        ways.insert(0, ("do not keep a gradient here", "there is none to keep", {"retain_grad": []}))
+    return ways[:3]
 
 
 def _no_hook(program: Program, state: dict[str, Any], graph: Graph) -> list[_Way]:
-    found = _no_graph(program, state, graph)
+    ways = _no_graph(program, state, graph)
     if state.get("hooks"):
-        found.insert(0, ("remove the hook", "no gradient arrives here", {"hooks": {}}))
-    return found[:3]
+        ways.insert(0, ("remove the hook", "no gradient arrives here", {"hooks": {}}))
+    return ways[:3]
 
 
 def _inference(program: Program, state: dict[str, Any], graph: Graph) -> list[_Way]:

@@ -53,12 +53,12 @@ def parts_of(program: Program, recording: Recording, switched: Mapping[str, bool
         if next((switched[owner] for owner in own if owner in switched), tensor["requires_grad"]):
             learn.update(own)
     alone = {line for line in held.values() if list(held.values()).count(line) == 1}
-    found = []
+    parts = []
     for path in sorted(paths, key=lambda path: list(held).index(path.partition(".")[0])):
         line = held[path.partition(".")[0]]
         title = shape(leaves[path]["shape"]) if path in leaves else modules.get(path, {}).get("class", "")
-        found.append(Part(path, line, title, path not in learn, path.count(".") == (line in alone)))
-    return found
+        parts.append(Part(path, line, title, path not in learn, path.count(".") == (line in alone)))
+    return parts
 
 
 def owners(path: str) -> list[str]:

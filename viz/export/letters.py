@@ -22,18 +22,18 @@ def drawable(picture: str) -> tuple[str, list[str]]:
 
     A word that no font of this machine can draw becomes a number; a warning says once what the number stands for.
     """
-    found: list[str] = []
+    letters: list[str] = []
     missing = {ord(letter) for text in _DRAWN.findall(picture) for letter in text} - _covered(OURS[0])
     for font in _of_the_system() if missing else ():
         if missing & _covered(font):
             missing -= _covered(font)
-            found.append(font)
+            letters.append(font)
         if not missing:
             break
     if missing:
         word = re.compile(f"[{re.escape(''.join(map(chr, missing)))}]+")
         picture = _DRAWN.sub(lambda text: word.sub(_number, text[0]), picture)
-    return picture, [*OURS, *found]
+    return picture, [*OURS, *letters]
 
 
 def _number(word: re.Match[str]) -> str:

@@ -44,10 +44,10 @@ def levels(graph: Graph, *foldings: Folding) -> list[Level]:
         for key, _ in op.next:
             if key is not None and op.recorded:
                 users.setdefault(key, []).append(op)
-    found: list[Level] = []
+    levels: list[Level] = []
     waiting: list[tuple[Fold, str | None]] = [(one, None) for folding in foldings for one in folding.folds.values()]
     known: set[str] = set()
-    while waiting and len(found) < MOST:
+    while waiting and len(levels) < MOST:
         one, parent = waiting.pop(0)
         if one.key in known:
             continue
@@ -59,9 +59,9 @@ def levels(graph: Graph, *foldings: Folding) -> list[Level]:
             border.update(
                 {other.key: other for other in (*behind, *users.get(op.key, ())) if other.key not in part.ops}
             )
-        found.append(Level(one, parent, part, folded, list(border.values())))
+        levels.append(Level(one, parent, part, folded, list(border.values())))
         waiting += [(inner, one.key) for inner in folded.folds.values()]
-    return found
+    return levels
 
 
 def details(graph: Graph, foldings: list[Folding], found: list[Level], opened: set[str]) -> dict[str, list[list[str]]]:

@@ -104,13 +104,13 @@ def _fitted(director: Director, view: str, rooms: tuple[Room, ...], kept: Kept) 
     graph, layers = director.graph, director.layers
     texts = kept.longest(graph, view, director.stages[view].longest)
     fitter = Fitter(graph, lambda folding, detail: shapes.drawing(graph, view, texts, layers, folding, detail=detail))
-    found: dict[Choice, tuple[Placed, set[Room]]] = {}
+    by_choice: dict[Choice, tuple[Placed, set[Room]]] = {}
     for room in rooms:
         placed = fitter.fit(room, kept.choices.get((view, room)))
         kept.choices[view, room] = placed.choice
-        meant = found[placed.choice][1] if placed.choice in found else set()
-        found[placed.choice] = placed, meant | {room}
-    return list(found.values())
+        meant = by_choice[placed.choice][1] if placed.choice in by_choice else set()
+        by_choice[placed.choice] = placed, meant | {room}
+    return list(by_choice.values())
 
 
 def _with_others(pictures: list[dict[str, Any]], meant: list[set[Room]]) -> dict[str, Any]:

@@ -67,8 +67,8 @@ class Layers:
 
     def of(self, parameters: Iterator[Any]) -> list[Layer]:
         """The layers that some of these parameters belong to, in order."""
-        found = {id(layer): layer for one in parameters if (layer := self.by_parameter.get(id(one))) is not None}
-        return sorted(found.values(), key=lambda layer: layer.number)
+        layers = {id(layer): layer for one in parameters if (layer := self.by_parameter.get(id(one))) is not None}
+        return sorted(layers.values(), key=lambda layer: layer.number)
 
 
 def unseen(models: Mapping[str, Any]) -> str:

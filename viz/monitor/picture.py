@@ -156,9 +156,9 @@ def _steps(steps: Sequence[tuple[int, int]], box: tuple[float, float, float, flo
     """The numbers of the first and the last step below a map, and of the one in the middle."""
     x, y, wide, high = box
     count = len(steps)
-    found = {0: "start", count - 1: "end", **({count // 2: "middle"} if count > 4 else {})}
+    words = {0: "start", count - 1: "end", **({count // 2: "middle"} if count > 4 else {})}
     parts = []
-    for place, anchor in found.items():
+    for place, anchor in words.items():
         across = {"start": x, "end": x + wide}.get(anchor, x + (place + 0.5) / count * wide)
         parts.append(
             f'<text x="{across:.1f}" y="{y + high + 13:g}" text-anchor="{anchor}">'

@@ -439,11 +439,11 @@ class Boxes:
             self.chain[key] = [*around, unit.key]
 
     def _around(self, key: str | None) -> list[str]:
-        found: list[str] = []
+        chain: list[str] = []
         while key is not None:
-            found.insert(0, key)
+            chain.insert(0, key)
             key = self.units[key].parent
-        return found
+        return chain
 
     # Leaves and results
 
@@ -590,7 +590,7 @@ class Boxes:
     # Links
 
     def _links(self, ops: list[Op]) -> None:
-        found: dict[str, dict[tuple[str, str], None]] = {}
+        links_of: dict[str, dict[tuple[str, str], None]] = {}
         for op in ops:
             for key in op.inputs:
                 if key is None or key in self.hidden:
@@ -604,10 +604,10 @@ class Boxes:
                 at = next(at for at, (one, other) in enumerate(zip(tail, head, strict=False)) if one != other)
                 # At most one arrow to a step, or to a loop by hand, from a module whose parameters it moves.
                 if source == key and (op.whole or (self.units[head[-2]].fold and at < len(tail) - 1)):
-                    found.setdefault(tail[at - 1], {})[tail[at], head[at]] = None
+                    links_of.setdefault(tail[at - 1], {})[tail[at], head[at]] = None
                 else:
-                    self._join(found, tail, head)
-        for key, links in found.items():
+                    self._join(links_of, tail, head)
+        for key, links in links_of.items():
             unit = self.units[key]
             place = {child: number for number, child in enumerate(unit.children)}
             unit.links = [(place[tail], place[head]) for tail, head in links]
@@ -676,10 +676,10 @@ class Boxes:
             text = [", ".join(dict.fromkeys(map(notation.shape, call[way][:2]))) for way in ("inputs", "outputs")]
             return " → ".join(text) if all(text) else ""
         inside = set(unit.ops)
-        given = self._crossing(key for op in unit.ops for key in self.graph.ops[op].inputs if key is not None)
-        given = [
+        inputs = self._crossing(key for op in unit.ops for key in self.graph.ops[op].inputs if key is not None)
+        inputs = [
             v
-            for v in given
+            for v in inputs
             if v.op not in inside and v.key not in unit.leaves and not v.name.startswith(f"{unit.title}.")
         ]
         used = {key for op in self.graph.ops.values() if op.key not in inside for key in op.inputs}
@@ -688,7 +688,7 @@ class Boxes:
         results = [value for value in results if value.key in used] or last
         text = [
             ", ".join(dict.fromkeys(notation.shape(v.shape) for v in part[:2] if v.shape is not None))
-            for part in (given, results)
+            for part in (inputs, results)
         ]
         return " → ".join(text) if all(text) else ""
 

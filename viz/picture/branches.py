@@ -17,13 +17,13 @@ def place(
     points, parts, ways = _branching(boxes, links, loose)
     if not ways:
         return put(boxes, links)
-    made = put([*boxes, *points], parts)
+    layout = put([*boxes, *points], parts)
     for key, way in ways.items():
-        made.curves[key] = _joined([made.curves[part] for part in way if made.curves.get(part)])
+        layout.curves[key] = _joined([layout.curves[part] for part in way if layout.curves.get(part)])
     for point, *_ in points:
-        del made.spots[point]
-        made.curves.pop(point, None)
-    return made
+        del layout.spots[point]
+        layout.curves.pop(point, None)
+    return layout
 
 
 def _branching(

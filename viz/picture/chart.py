@@ -65,8 +65,8 @@ class Scale:
 def stops(count: int) -> list[int]:
     """The steps of `count` that can be selected: all of them, or evenly spaced ones and the last."""
     stride = max(1, math.ceil(count / STOPS))
-    found = list(range(0, count, stride))
-    return found if not found or found[-1] == count - 1 else [*found, count - 1]
+    steps = list(range(0, count, stride))
+    return steps if not steps or steps[-1] == count - 1 else [*steps, count - 1]
 
 
 class Panel:

@@ -94,12 +94,12 @@ def fold(graph: Graph, limit: int = VISIBLE) -> Folding:
     if by_module is not None:
         return by_module
     runs = repetitions(_codes(ops))
-    made = _folding(graph, ops, runs)
+    folding = _folding(graph, ops, runs)
     share = 4
-    while _visible(graph, made) > limit and share <= 1 << 20:
-        made = _folding(graph, ops, _chopped(runs, len(ops), share))
+    while _visible(graph, folding) > limit and share <= 1 << 20:
+        folding = _folding(graph, ops, _chopped(runs, len(ops), share))
         share *= 2
-    return made
+    return folding
 
 
 def inside(graph: Graph, whole: Fold) -> tuple[Graph, Folding]:
@@ -228,14 +228,14 @@ def _add_products(graph: Graph, ops: list[Op], known: list[Place | None]) -> Non
 
 
 def _stretches(places: list[tuple[str, ...]]) -> list[tuple[int, int, int]]:
-    found = []
+    stretches = []
     start = 0
     for position in range(1, len(places) + 1):
         if position == len(places) or places[position] != places[start]:
             if position - start > 1 and places[start]:
-                found.append((start, position, position - start))
+                stretches.append((start, position, position - start))
             start = position
-    return found
+    return stretches
 
 
 def _codes(ops: list[Op]) -> np.ndarray:
@@ -254,7 +254,7 @@ def _codes(ops: list[Op]) -> np.ndarray:
 
 def repetitions(codes: np.ndarray, fewest: int = FEWEST) -> list[tuple[int, int, int]]:
     """Stretches (start, end, block length) of at least `fewest`, each a block three times or more; none overlap."""
-    found: list[tuple[int, int, int]] = []
+    runs: list[tuple[int, int, int]] = []
     open_stretches = [(0, len(codes))]
     rounds = 0
     while open_stretches and rounds < ROUNDS:
@@ -264,9 +264,9 @@ def repetitions(codes: np.ndarray, fewest: int = FEWEST) -> list[tuple[int, int,
         if best is None:
             continue
         first, last, block = best[0] + start, best[1] + start, best[2]
-        found.append((first, last, block))
+        runs.append((first, last, block))
         open_stretches += [(start, first), (last, end)]
-    return sorted(found)
+    return sorted(runs)
 
 
 def _longest_run(codes: np.ndarray, fewest: int) -> tuple[int, int, int] | None:
@@ -314,20 +314,20 @@ def _chopped(runs: list[tuple[int, int, int]], count: int, share: int) -> list[t
 
 
 def _folding(graph: Graph, ops: list[Op], runs: list[tuple[int, int, int]]) -> Folding:
-    made = Folding()
+    folding = Folding()
     for start, end, block in runs:
-        made.add(ops[start:end], (end - start) // block if (end - start) % block == 0 else 1)
-    users = made.users(graph)
+        folding.add(ops[start:end], (end - start) // block if (end - start) % block == 0 else 1)
+    users = folding.users(graph)
     roots = set(graph.roots)
     for value in graph.values.values():
         using = users.get(value.key, set())
-        maker = made.unit.get(value.op) if value.op is not None else None
+        maker = folding.unit.get(value.op) if value.op is not None else None
         if value.op is None:
-            if len(using) == 1 and (home := next(iter(using))) in made.folds:
-                made.hide(value, home)
+            if len(using) == 1 and (home := next(iter(using))) in folding.folds:
+                folding.hide(value, home)
         elif maker is not None and value.key not in roots and (using <= {maker} or not value.names):
-            made.hide(value, maker)
-    return made
+            folding.hide(value, maker)
+    return folding
 
 
 def _visible(graph: Graph, made: Folding) -> int:

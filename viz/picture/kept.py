@@ -60,9 +60,9 @@ class Kept:
 
     def branch(self) -> Kept:
         """One for a picture drawn ahead that may never be seen: it shares finished work and changes no choice here."""
-        made = copy.copy(self)
-        made._longest, made.choices, made.insides = dict(self._longest), dict(self.choices), dict(self.insides)
-        return made
+        copied = copy.copy(self)
+        copied._longest, copied.choices, copied.insides = dict(self._longest), dict(self.choices), dict(self.insides)
+        return copied
 
     def longest(self, graph: Graph, view: str, longest: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
         """`longest`, with each text as wide as it ever was in a graph of this structure."""

@@ -123,12 +123,12 @@ End = tuple[tuple[Unit, float, float, float, float, bool], tuple[float, float]]
 
 def _docked(curve: list[tuple[float, float]], tail: End, head: End) -> list[tuple[float, float]]:
     """A curve between the edges of two boxes, at the same place of each edge as when they were laid out."""
-    made = list(curve)
+    docked = list(curve)
     for at, near, ((_, x, y, width, height, _), (right, low)) in ((0, 1, tail), (-1, -2, head)):
         at_edge = x + right * width / 2, y + low * height / 2
-        made[near] = made[near][0] + at_edge[0] - made[at][0], made[near][1] + at_edge[1] - made[at][1]
-        made[at] = at_edge
-    return made
+        docked[near] = docked[near][0] + at_edge[0] - docked[at][0], docked[near][1] + at_edge[1] - docked[at][1]
+        docked[at] = at_edge
+    return docked
 
 
 def title_width(unit: Unit) -> float:

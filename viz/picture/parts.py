@@ -41,14 +41,14 @@ def foldings(graph: Graph) -> Iterator[Folding]:
 
 def _calls(ops: list[Op]) -> list[Stretch]:
     """The calls that made several ops, such as a cross entropy."""
-    found = [list(group) for _, group in groupby(ops, lambda op: (op.call, op.during))]
-    return [(one, one[0].function.replace("_", " "), False) for one in found if one[0].call and len(one) > 1]
+    groups = [list(group) for _, group in groupby(ops, lambda op: (op.call, op.during))]
+    return [(one, one[0].function.replace("_", " "), False) for one in groups if one[0].call and len(one) > 1]
 
 
 def _lines(ops: list[Op]) -> list[Stretch]:
     """The statements that made several ops."""
-    found = [list(group) for _, group in groupby(ops, lambda op: (op.line, op.loops, op.module, op.during))]
-    return [(one, f"line {one[0].line}", False) for one in found if one[0].line and len(one) > 1]
+    groups = [list(group) for _, group in groupby(ops, lambda op: (op.line, op.loops, op.module, op.during))]
+    return [(one, f"line {one[0].line}", False) for one in groups if one[0].line and len(one) > 1]
 
 
 def _steps(ops: list[Op], whole: bool | None) -> list[Stretch]:
@@ -81,37 +81,37 @@ def _depths(graph: Graph, ops: list[Op]) -> list[list[Stretch]]:
     if places is None:
         return []
     place = {op.key: where for op, where in zip(ops, places, strict=True)}
-    found = []
+    levels = []
     for depth in range(1, 1 + max(map(len, places), default=0)):
         groups = groupby(ops, lambda op: (place[op.key][:depth], op.loops))  # noqa: B023
         parts = [(path, list(group)) for (path, _), group in groups]
-        found.append([(group, ".".join(path), True) for path, group in parts if path and len(group) > 1])
-    return found
+        levels.append([(group, ".".join(path), True) for path, group in parts if path and len(group) > 1])
+    return levels
 
 
 def _over(*levels: list[Stretch]) -> list[Stretch]:
     """All stretches of the first level, then those of each next level that lie in none before."""
-    found: list[Stretch] = []
+    chosen: list[Stretch] = []
     taken: set[str] = set()
     for level in levels:
         free = [one for one in level if not any(op.key in taken for op in one[0])]
-        found += free
+        chosen += free
         taken |= {op.key for one in free for op in one[0]}
-    return found
+    return chosen
 
 
 def _folding(graph: Graph, stretches: list[Stretch]) -> Folding:
     """A fold for each stretch, but for those that would make a cycle."""
     while True:
-        made = Folding()
+        folding = Folding()
         for ops, name, _ in stretches:
-            made.add(ops, module=name)
-        homes = {key for key, (*_, home) in zip(made.folds, stretches, strict=True) if home}
-        _hide(graph, made, homes)
-        bad = _in_cycles(graph, made)
+            folding.add(ops, module=name)
+        homes = {key for key, (*_, home) in zip(folding.folds, stretches, strict=True) if home}
+        _hide(graph, folding, homes)
+        bad = _in_cycles(graph, folding)
         if not bad:
-            return made
-        stretches = [one for key, one in zip(made.folds, stretches, strict=True) if key not in bad]
+            return folding
+        stretches = [one for key, one in zip(folding.folds, stretches, strict=True) if key not in bad]
 
 
 def _hide(graph: Graph, made: Folding, homes: set[str]) -> None:

@@ -67,14 +67,14 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _behind(place: int, before: list[list[int]]) -> set[int]:
-    found: set[int] = set()
+    reached: set[int] = set()
     waiting = [place]
     while waiting:
         for tail in before[waiting.pop()]:
-            if tail not in found:
-                found.add(tail)
+            if tail not in reached:
+                reached.add(tail)
                 waiting.append(tail)
-    return found
+    return reached
 
 
 def _zones(parts: Sequence[Part], after: list[list[int]], beats: list[int]) -> list[int]:
@@ -149,17 +149,17 @@ class _Grid:
             at[place] = max((at[tail] + 1 for tail in self.before[place] if self.zones[tail] == step), default=0)
             depth[roles[place]] = max(depth.get(roles[place], 0), at[place])
         rows = {role: number for number, role in enumerate(sorted(depth, key=lambda role: depth[role]))}
-        found = {place: rows[role] for place, role in roles.items()}
+        row_of = {place: rows[role] for place, role in roles.items()}
         for neighbours, places in (
             (self.after, sorted(order, reverse=True)),
             (self.before, order),
             (self.after, reversed(order)),
         ):
             for place in places:
-                near = [found[other] for other in neighbours[place] if other in found]
-                if place not in found and near:
-                    found[place] = near[0] if neighbours is self.after else near[-1]
-        self.row = [found.get(place, len(rows) - 1) for place in range(len(self.parts))]
+                near = [row_of[other] for other in neighbours[place] if other in row_of]
+                if place not in row_of and near:
+                    row_of[place] = near[0] if neighbours is self.after else near[-1]
+        self.row = [row_of.get(place, len(rows) - 1) for place in range(len(self.parts))]
 
     def _columns(self) -> None:
         order = sorted(range(len(self.parts)), key=lambda place: (self.parts[place].runs, place))
@@ -281,16 +281,16 @@ def _between(one: Point, other: Point, share: float) -> Point:
 def bent(corners: list[Point]) -> list[Point]:
     """Straight lines through these points as Bezier curves, their corners round."""
     points = [one for one, other in pairwise(corners) if one != other] + corners[-1:]
-    made = [points[0]]
+    curve = [points[0]]
     for at, corner in enumerate(points[1:], 1):
-        start = made[-1]
+        start = curve[-1]
         if at == len(points) - 1:
-            return [*made, *_straight(start, corner)[1:]]
+            return [*curve, *_straight(start, corner)[1:]]
         ahead = points[at + 1]
         lengths = [max(abs(p[0] - corner[0]) + abs(p[1] - corner[1]), 1e-9) for p in (points[at - 1], ahead)]
         turn, leave = (
             _between(corner, p, min(ROUND, length / 2) / length)
             for p, length in zip((points[at - 1], ahead), lengths, strict=True)
         )
-        made += [*_straight(start, turn)[1:], _between(turn, corner, 0.6), _between(leave, corner, 0.6), leave]
-    return made
+        curve += [*_straight(start, turn)[1:], _between(turn, corner, 0.6), _between(leave, corner, 0.6), leave]
+    return curve

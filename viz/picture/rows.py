@@ -30,7 +30,7 @@ def place(boxes: list[Box], links: list[Link], count: int, loose: set[str], snug
     row = _cut(whole, boxes, tight, count)
     if any(row[tail] > row[head] for _, tail, head, *_ in tight) or len(set(row.values())) < count:
         return whole
-    made = Layout(0.0, 0.0, direction="LR")
+    layout = Layout(0.0, 0.0, direction="LR")
     crossing = [link for link in tight if row[link[1]] != row[link[2]]]
     tails = list(dict.fromkeys(tail for _, tail, *_ in crossing))
     parts = [_row(number, boxes, links, crossing, row, loose, snug, level) for number in range(count)]
@@ -38,26 +38,26 @@ def place(boxes: list[Box], links: list[Link], count: int, loose: set[str], snug
     right = left + max(part.width for part in parts)
     way: dict[str, list[tuple[float, float]]] = {}  # of what comes from a box into the rows below, up to the left
     for number, part in enumerate(parts):
-        _move(part, left, made.height)
-        made.spots |= {key: spot for key, spot in part.spots.items() if key in row}
-        made.curves |= {key: curve for key, curve in part.curves.items() if not key.startswith("out ")}
+        _move(part, left, layout.height)
+        layout.spots |= {key: spot for key, spot in part.spots.items() if key in row}
+        layout.curves |= {key: curve for key, curve in part.curves.items() if not key.startswith("out ")}
         for key, tail, head, *_ in crossing:
             if row[head] == number and key in part.curves:
                 x, y = part.curves[key][0]
                 lane = way[tail][-1][0]
                 corners = [*way[tail][1:], (lane, y), (x, y)]
-                made.curves[key] = (
+                layout.curves[key] = (
                     way_out(parts[row[tail]], tail) + bent([way[tail][0], *corners])[1:] + part.curves[key][1:]
                 )
-        made.height += part.height
+        layout.height += part.height
         leaving = sorted((tail for tail in tails if row[tail] == number), key=lambda tail: -part.spots[f"out {tail}"].y)
         for place, tail in enumerate(leaving, 1):
             end = way_out(part, tail)[-1]
-            lane, down = LANE * (len(tails) - tails.index(tail)), made.height + LANE * place
+            lane, down = LANE * (len(tails) - tails.index(tail)), layout.height + LANE * place
             way[tail] = [end, (right + LANE * place, end[1]), (right + LANE * place, down), (lane, down)]
-        made.height += LANE * (len(leaving) + 1) if number < count - 1 else 0.0
-    made.width = right + LANE * (1 + max(sum(row[tail] == number for tail in tails) for number in range(count)))
-    return made
+        layout.height += LANE * (len(leaving) + 1) if number < count - 1 else 0.0
+    layout.width = right + LANE * (1 + max(sum(row[tail] == number for tail in tails) for number in range(count)))
+    return layout
 
 
 def way_out(part: Layout, tail: str) -> list[tuple[float, float]]:

@@ -64,19 +64,19 @@ def scopes(graph: Graph, boxes: list[str]) -> list[Scope]:
         home = next((prefix for prefix in _prefixes(place.get(key, ())) if prefix in framed), None)
         if home is not None:
             inside.setdefault(home, []).append(key)
-    made: dict[Path, Scope] = {}
+    by_path: dict[Path, Scope] = {}
     for path in sorted(framed, key=len):
         held = sum(len(keys) for other, keys in inside.items() if other[: len(path)] == path)
         below = {other[: len(path) + 1] for other in inside if other[: len(path)] == path and other != path}
         if held < 2 or (path not in inside and len(below) == 1):
             continue  # a frame around a single thing has no use
-        parent = next((made[prefix].key for prefix in _prefixes(path[:-1]) if prefix in made), None)
-        made[path] = Scope(f"m{len(made)}", ".".join(path), parent)
+        parent = next((by_path[prefix].key for prefix in _prefixes(path[:-1]) if prefix in by_path), None)
+        by_path[path] = Scope(f"m{len(by_path)}", ".".join(path), parent)
     for path, keys in inside.items():
-        home = next((prefix for prefix in _prefixes(path) if prefix in made), None)
+        home = next((prefix for prefix in _prefixes(path) if prefix in by_path), None)
         if home is not None:
-            made[home].boxes += keys
-    return list(made.values())
+            by_path[home].boxes += keys
+    return list(by_path.values())
 
 
 def whole(found: list[Scope], links: list[tuple[str, str]]) -> list[Scope]:
@@ -125,8 +125,8 @@ def _prefixes(path: Path) -> list[Path]:
 
 def shared(paths: list[Names]) -> Names:
     """What all these paths begin with."""
-    found = paths[0]
+    common = paths[0]
     for path in paths[1:]:
-        while path[: len(found)] != found:
-            found = found[:-1]
-    return found
+        while path[: len(common)] != common:
+            common = common[:-1]
+    return common

@@ -24,7 +24,7 @@ def served(graph: Graph, ops: Sequence[Op], levels: Mapping[str, object]) -> dic
 
     An op serves its only user, else its maker, if one call made both at the same level; without calls, a matmul.
     """
-    found = {op.key: op for op in ops}
+    by_key = {op.key: op for op in ops}
     users = graph.users()
     kept = {value.op for value in graph.values.values() if value.retains_grad}
     serving = [op for op in ops if notation.base_name(op) in ARRANGING and op.key not in kept and not is_cut(graph, op)]
@@ -32,7 +32,7 @@ def served(graph: Graph, ops: Sequence[Op], levels: Mapping[str, object]) -> dic
 
     def serve(op: Op, others: set[str | None]) -> None:
         other = others.pop() if len(others) == 1 else None
-        host = found.get(hosts.get(other or "", other or ""))
+        host = by_key.get(hosts.get(other or "", other or ""))
         if host is None or host is op or is_cut(graph, host) or levels[host.key] != levels[op.key]:
             return
         if (host.recorded, host.during, host.loops) != (op.recorded, op.during, op.loops):

@@ -219,15 +219,15 @@ def drawing(
     """
     folding = fold(graph) if folding is None else folding
     if view == "values":
-        made = _values_view(graph, folding, longest, layers or {}, detail)
+        drawn = _values_view(graph, folding, longest, layers or {}, detail)
     else:
-        made = _node_view(graph, folding, longest, border or [], detail)
-    made.detail = detail
+        drawn = _node_view(graph, folding, longest, border or [], detail)
+    drawn.detail = detail
     if not detail.about:
-        for link in made.links:
+        for link in drawn.links:
             link.label = ""
     if detail is not FULL:
-        for box in made.boxes:
+        for box in drawn.boxes:
             box.padding, box.told = detail.padding, detail.about
             if detail.snug:
                 box.snug, box.tabs = True, []
@@ -236,11 +236,11 @@ def drawing(
                 row.style = SNUG.get(row.style, row.style) if detail.snug else row.style.replace("tiny", "small")
                 row.text = row.cut(row.text)
     if detail.docked:
-        _dock(made)
+        _dock(drawn)
     if not folding.folds and border is None:
-        ends = [(link.tail, link.head) for link in made.links if link.kind != "share"]
-        made.scopes = whole(scopes(graph, [box.key for box in made.boxes]), ends)
-    return made
+        ends = [(link.tail, link.head) for link in drawn.links if link.kind != "share"]
+        drawn.scopes = whole(scopes(graph, [box.key for box in drawn.boxes]), ends)
+    return drawn
 
 
 def _dock(made: Drawing) -> None:

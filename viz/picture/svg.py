@@ -119,7 +119,7 @@ def elements(drawing: Drawing, layout: Layout, identity: str, state: States) -> 
 
 def areas(drawing: Drawing, layout: Layout, state: States) -> list[Area | None]:
     """What each link and box covers, in the order of `elements`, with its margin; None where nothing is drawn."""
-    found: list[Area | None] = [layout.frames[one.key] for one in drawing.scopes if one.key in layout.frames]
+    covered: list[Area | None] = [layout.frames[one.key] for one in drawing.scopes if one.key in layout.frames]
     for link in drawing.links:
         curve = layout.curves.get(link.key) or []
         points = [(x, y) for x, y in curve]
@@ -129,15 +129,15 @@ def areas(drawing: Drawing, layout: Layout, state: States) -> list[Area | None]:
             wide = max(text_width(line, SIZE["small"]) for text in texts for line in text.split("\n"))
             points += [(label.x - wide / 2, label.y - 14.0), (label.x + wide / 2, label.y + 14.0)]
         across, down = [x for x, _ in points], [y for _, y in points]
-        found.append((min(across), min(down), max(across), max(down)) if points else None)
+        covered.append((min(across), min(down), max(across), max(down)) if points else None)
     for box in drawing.boxes:
         spot = layout.spots[box.key]
         half, top = box.width / 2, spot.y - box.height / 2
-        found.append((spot.x - half, top, spot.x + half, top + box.height))
+        covered.append((spot.x - half, top, spot.x + half, top + box.height))
     beyond = -EDGE, -EDGE, EDGE, EDGE
     return [
         area and tuple(at + MARGIN + more for at, more in zip(area, beyond, strict=True))  # type: ignore[misc]
-        for area in found
+        for area in covered
     ]
 
 

@@ -78,9 +78,9 @@ def different(one: Array | None, other: Array | None) -> bool:
 
 def apart(ours: dict[str, Any], theirs: dict[str, Any], rounded: float) -> list[str]:
     """The properties of a tensor that make two recordings differ: entries of `DECIDING`, `value`, `grad`."""
-    found = [name for name in DECIDING if ours[name] is not None and ours[name] != theirs[name]]
+    decided_by = [name for name in DECIDING if ours[name] is not None and ours[name] != theirs[name]]
     numbers = ("value", "grad") if has_gradient_of(ours, theirs) else ("value",)
-    return found + [name for name in numbers if not _close(ours[name], theirs[name], rounded)]
+    return decided_by + [name for name in numbers if not _close(ours[name], theirs[name], rounded)]
 
 
 def has_gradient_of(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:

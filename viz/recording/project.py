@@ -90,18 +90,18 @@ class Project(Source):
 
 def _imported(script: str, folder: Path) -> dict[str, str]:
     """Path and text of each file in the folder that a script imports, or that these import."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     waiting = [(script, folder)]
     for text, home in waiting:  # it grows
         with contextlib.suppress(SyntaxError, ValueError):
             for path in (path for node in ast.walk(ast.parse(text)) for path in _files(node, folder, home)):
-                if str(path) not in found and len(found) < MOST_FILES and path.is_file():
+                if str(path) not in names and len(names) < MOST_FILES and path.is_file():
                     with contextlib.suppress(OSError, SyntaxError, ValueError):
                         inner = path.read_text(encoding="utf-8")
                         ast.parse(inner)
-                        found[str(path)] = inner
+                        names[str(path)] = inner
                         waiting.append((inner, path.parent))
-    return found
+    return names
 
 
 def _files(node: ast.AST, folder: Path, home: Path) -> Iterator[Path]:

@@ -36,9 +36,9 @@ def saved_tensors(engine: Engine, node: Any) -> list[tuple[str, Any]]:
 
     A hook of the program holds a packed one. To unpack it would run its code, such as a whole checkpointed block.
     """
-    found = [(name, _read(engine, node, name)) for name in slots(node)]
-    if found or not hasattr(type(node), "saved_tensors"):
-        return found
+    pairs = [(name, _read(engine, node, name)) for name in slots(node)]
+    if pairs or not hasattr(type(node), "saved_tensors"):
+        return pairs
     saved = _read(engine, node, "tensors")
     return [("0", saved)] if isinstance(saved, str) else [(str(place), one) for place, one in enumerate(saved or ())]
 

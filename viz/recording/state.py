@@ -46,7 +46,7 @@ def as_before(engine: Engine, things: list[Any], graph: Graph | None = None) -> 
 
 def found_in(engine: Engine, holder: Any) -> list[Any]:
     """What has a state and is held by something: by a function in its closure, its globals, its object."""
-    found: list[Any] = []
+    containers: list[Any] = []
     met: set[int] = set()
 
     def look(thing: Any, depth: int) -> None:
@@ -54,13 +54,13 @@ def found_in(engine: Engine, holder: Any) -> list[Any]:
             return
         met.add(id(thing))
         if engine.is_module(thing) or engine.is_tensor(thing) or _has_state(engine, thing) or _draws(thing):
-            found.append(thing)
+            containers.append(thing)
         elif depth <= DEEPEST:
             for one in itertools.islice(_parts(thing), WIDEST):
                 look(one, depth + 1)
 
     look(holder, 0)
-    return found
+    return containers
 
 
 def _parts(thing: Any) -> Iterable[Any]:

@@ -82,11 +82,11 @@ def numbers_sheet(
         sizes = np.where(np.isnan(numbers), -1.0, np.abs(numbers))  # the largest, also where nothing but nan is left
         index = tuple(int(i) for i in np.unravel_index(int(sizes.argmax()), numbers.shape))
     parts = arithmetic.gradient(key, index) if of == GRAD else [arithmetic.value(key, index)]
-    found = [part for part in parts if part is not None]
+    present = [part for part in parts if part is not None]
     title = place(f"∂/∂{value.title}" if of == GRAD else value.title, index)
     shown["index"] = list(index)
-    shown["made"] = [_part(part) for part in found]
-    shown["sentence"] = _sentence(recording, key, of, title, float(numbers[index]), found)
+    shown["made"] = [_part(part) for part in present]
+    shown["sentence"] = _sentence(recording, key, of, title, float(numbers[index]), present)
     return shown
 
 
