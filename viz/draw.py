@@ -394,13 +394,13 @@ def _modules(reader: Reader, module: Any, frame: FrameType) -> dict[str, Any]:
     """The outermost modules behind a graph by the names of their variables: `module` alone, or the caller's."""
     if module is not None:
         return {"": module}
-    found: dict[str, Any] = {}
+    modules: dict[str, Any] = {}
     for name, thing in {**frame.f_globals, **frame.f_locals}.items():
-        new = not name.startswith("_") and all(thing is not one for one in found.values())
+        new = not name.startswith("_") and all(thing is not one for one in modules.values())
         if new and reader.engine.is_module(thing) and any(map(reader.has, reader.engine.parameters(thing))):
-            found[name] = thing
-    inner = [id(one) for module in found.values() for _, one in reader.engine.modules(module) if one is not module]
-    return {name: thing for name, thing in found.items() if id(thing) not in inner}
+            modules[name] = thing
+    inner = [id(one) for module in modules.values() for _, one in reader.engine.modules(module) if one is not module]
+    return {name: thing for name, thing in modules.items() if id(thing) not in inner}
 
 
 def _guessed(reader: Reader, modules: dict[str, Any]) -> str:
@@ -437,7 +437,7 @@ def _roots(thing: Any, variable: str) -> tuple[Engine, dict[str, Any]]:
         if named:
             return engine, named
     items = list(thing.items()) if isinstance(thing, dict) else list(enumerate(thing)) if _is_list(thing) else []
-    found: dict[str, Any] = {}
+    roots: dict[str, Any] = {}
     for position, (key, item) in enumerate(items):
         other = engines.of(item)
         if other is None or not other.is_tensor(item):
@@ -445,10 +445,10 @@ def _roots(thing: Any, variable: str) -> tuple[Engine, dict[str, Any]]:
         if engine is not None and other is not engine:
             raise TypeError(ACCEPTED.format("tensors of both engines in one call"))
         engine = other
-        found[readable(str(key)) if isinstance(thing, dict) else f"{'':{position}}"] = item
-    if engine is None or not found:
+        roots[readable(str(key)) if isinstance(thing, dict) else f"{'':{position}}"] = item
+    if engine is None or not roots:
         raise TypeError(ACCEPTED.format(f"a {type(thing).__name__}"))
-    return engine, found
+    return engine, roots
 
 
 def _is_list(thing: Any) -> bool:
@@ -456,10 +456,10 @@ def _is_list(thing: Any) -> bool:
 
 
 def _name(reader: Reader, names: dict[str, Any], module: Any, frame: Any) -> None:
-    given = [(readable(name), tensor) for name, tensor in names.items()]
+    named = [(readable(name), tensor) for name, tensor in names.items()]
     if module is not None:
-        given += list(reader.engine.held(module, again=True))
-    for name, tensor in given:
+        named += list(reader.engine.held(module, again=True))
+    for name, tensor in named:
         if reader.engine.is_tensor(tensor) and reader.has(tensor):
             reader.bind(name, tensor)
     for scope in (frame.f_locals, frame.f_globals):

@@ -64,14 +64,14 @@ class Engine(ABC):
 
     def tensors(self, things: Any, most: int | None = None) -> list[Any]:
         """The tensors among `things`, also those in lists, tuples and dicts; of a long list among the first `most`."""
-        found, stack = [], list(things)[::-1]
+        tensors, stack = [], list(things)[::-1]
         while stack:
             thing = stack.pop()
             if isinstance(thing, self.tensor_type):
-                found.append(thing)
+                tensors.append(thing)
             elif isinstance(thing, (list, tuple, dict)):
                 stack += list(thing.values() if isinstance(thing, dict) else thing[:most])[::-1]
-        return found
+        return tensors
 
     def is_module(self, thing: Any) -> bool:
         """Whether `thing` is an `nn.Module` of this engine."""
@@ -97,8 +97,8 @@ class Engine(ABC):
 
     def shape(self, tensor: Any) -> list[int] | None:
         """A shape as plain data; None for one that numbers do not tell, such as that of a nested tensor."""
-        found = list(tensor.shape)
-        return found if {*map(type, found)} <= {int} else None
+        sizes = list(tensor.shape)
+        return sizes if {*map(type, sizes)} <= {int} else None
 
     def dtype(self, tensor: Any) -> str:
         """The dtype's bare name, such as `float32`."""
@@ -215,10 +215,10 @@ class Engine(ABC):
     def entries(self) -> dict[CodeType, str]:
         """The engine's entry points, by code: `pass` starts a backward pass, `run` runs it, `apply` is a Function's."""
         autograd = self.module.autograd
-        found = {inspect.unwrap(function).__code__: "pass" for function in (autograd.backward, autograd.grad)}
-        found[self._run_backward().__code__] = "run"
-        found[self.function_type.apply.__func__.__code__] = "apply"
-        return found
+        codes = {inspect.unwrap(function).__code__: "pass" for function in (autograd.backward, autograd.grad)}
+        codes[self._run_backward().__code__] = "run"
+        codes[self.function_type.apply.__func__.__code__] = "apply"
+        return codes
 
     def whole_calls(self) -> dict[CodeType, str]:
         """Library functions that count as one op, by code: `step`, `clip`, `init`, `closed` or `made`."""
@@ -341,12 +341,12 @@ class Engine(ABC):
         loaded = [sys.modules[self.name + name] for name in names if self.name + name in sys.modules]
         kinds = [self.tensor_type, self.function_type, self.module_type]
         kinds += [one.Optimizer for one in loaded if "Optimizer" in vars(one)]
-        found = []
+        holders = []
         for kind in kinds:  # which grows on the way
             if kind.__module__.partition(".")[0] == self.name:
-                found.append(kind)
+                holders.append(kind)
                 kinds += type.__subclasses__(kind)
-        return loaded + found
+        return loaded + holders
 
     @contextmanager
     def same_randomness(self, device: str = "cpu") -> Iterator[dict[str, _Random]]:

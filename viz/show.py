@@ -43,15 +43,15 @@ def play(recording: Recording, step: int | None = None, **options: Any) -> Playe
     """
     from viz.widgets.player import Player
 
-    made = Player(scene(recording, **options), recording)
-    steps = made.scene["steps"]
+    player = Player(scene(recording, **options), recording)
+    steps = player.scene["steps"]
     if step is not None and not -len(steps) <= step < len(steps):
         raise IndexError(f"step must be from 0 to {len(steps) - 1}, or negative to count from the end, not {step}")
     if recording.error is not None:
-        made.step = len(steps) - 1
+        player.step = len(steps) - 1
     elif step is not None:
-        made.step = step % len(steps)
-    return made
+        player.step = step % len(steps)
+    return player
 
 
 def play_anything(thing: Any, *, step: int | None = None, **options: Any) -> Player:
@@ -118,9 +118,9 @@ def picture(
     Raises:
         IndexError: there is no such step. ValueError: there is no such view.
     """
-    made = files.Frames(recording, view).picture(step, theme)
-    made.width = width
-    return made
+    picture = files.Frames(recording, view).picture(step, theme)
+    picture.width = width
+    return picture
 
 
 def bundle_of_network(picture: NetworkPicture, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -210,9 +210,9 @@ def view_of_watch(watch: Watch) -> Any:
     """Show the watch below the cell; returns the widget, which is renewed as the training runs."""
     from viz.widgets.watched import WatchView
 
-    made = WatchView(watch)
-    made._ipython_display_()
-    return made
+    view = WatchView(watch)
+    view._ipython_display_()
+    return view
 
 
 Recording.play = play

@@ -109,9 +109,9 @@ def engine_of(
     if wanted is not None:
         return engines.load(wanted)
     for thing in (model, *(p for group in getattr(optimizer, "param_groups", ()) for p in group["params"][:1])):
-        found = engines.of(thing)
-        if found is not None:
-            return found
+        engine = engines.of(thing)
+        if engine is not None:
+            return engine
     return own.engine_of(program, inputs)
 
 

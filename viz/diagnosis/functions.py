@@ -44,10 +44,10 @@ def check_function(engine: Engine, kind: Any, args: Any, places: Places, call: i
     if not possible(engine):
         with contextlib.suppress(Outside):  # raised in a trial, which may not fork
             try:
-                found: FunctionCheck | None = beside(engine, check, LONGEST)
+                checked: FunctionCheck | None = beside(engine, check, LONGEST)
             except (TimeoutError, EOFError):
                 return None
-            return found
+            return checked
     with contextlib.redirect_stdout(Printed()):
         return check()
 
@@ -125,8 +125,8 @@ def _second_is_wrong(engine: Engine, apply: Callable[..., Any], given: list[Any]
             return tuple(T.autograd.grad(total, [moved[at] for at in learns], create_graph=True, allow_unused=True))
 
     weights = [T.ones_like(t).requires_grad_() for t in _run(engine, apply, given) if t.requires_grad]
-    found = _measured(engine, gradients, [*given, *weights])
-    return found is not None and any(_far(each).max(initial=0.0) >= FAR for each in found.slopes.values())
+    measured = _measured(engine, gradients, [*given, *weights])
+    return measured is not None and any(_far(each).max(initial=0.0) >= FAR for each in measured.slopes.values())
 
 
 def _weighted(outputs: list[Any], weights: Any) -> Any:

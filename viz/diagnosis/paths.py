@@ -93,5 +93,5 @@ def without_graph(seen: Observation, roots: list[int], later: Through) -> Throug
     handed = {seen.values[nr].of_grad for nr in seen.above(roots, near, past_leaves=True)} - {None}
     before = (each for each in reversed(seen.passes) if each.order < later.order)
     asked = (each for each in before if handed & (set(each.got) - (learning if each.kind == "backward" else set())))
-    found = next(asked, None)
-    return None if found is None or found.create else found
+    earlier = next(asked, None)
+    return None if earlier is None or earlier.create else earlier

@@ -159,8 +159,8 @@ class Places:
         """Each simple statement and head: first line, last line, names it gives, names it reads."""
         functions = {node: outer.name for outer in self.find(ast.FunctionDef) for node in ast.walk(outer)}
         puts = re.compile(rf"\.(\w+_|{'|'.join(ADDING)})$")
-        found: list[tuple[Any, set[str]]] = [(node.test, set()) for node in self.find(ast.While, ast.If)]
-        found += [(node.iter, _read(node.target)) for node in self.find(ast.For)]
+        heads: list[tuple[Any, set[str]]] = [(node.test, set()) for node in self.find(ast.While, ast.If)]
+        heads += [(node.iter, _read(node.target)) for node in self.find(ast.For)]
         simple = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return, ast.Assert, ast.Delete)
         for node in self.find(*simple):
             given: set[str] = set()
@@ -175,8 +175,8 @@ class Places:
                     given |= _read(part.func.value)
             if isinstance(node, ast.Return):
                 given.add(functions.get(node, "return"))
-            found.append((node, given))
-        return [(node.lineno, node.end_lineno, given, _read(node)) for node, given in found]
+            heads.append((node, given))
+        return [(node.lineno, node.end_lineno, given, _read(node)) for node, given in heads]
 
     def _given_at(self, line: int | None) -> set[str]:
         return set().union(*(given for first, last, given, _ in self._statements if first <= (line or 0) <= last))

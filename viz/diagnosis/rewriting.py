@@ -174,8 +174,8 @@ def _called(code: Code) -> Changes:
 
 def _by_pattern(code: Code) -> Changes:
     for pattern, new in PATTERNS.get(code.finding.kind, ()):
-        text, found = re.subn(pattern, new.replace("{T}", code.places.engine_name), code.code, count=1)
-        if found:
+        text, count = re.subn(pattern, new.replace("{T}", code.places.engine_name), code.code, count=1)
+        if count:
             return [Change(code.line, code.code, text)]
     return None
 

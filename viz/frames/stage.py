@@ -82,28 +82,28 @@ def loudness(state: str) -> int:
 def translated(patch: dict[str, dict[str, Any]], drawing: Drawing) -> dict[str, dict[str, Any]]:
     """A patch for the parts that are drawn: a fold shows the most important state inside it, and none of its texts."""
     keys = drawing.keys
-    made: dict[str, dict[str, Any]] = {}
+    shown: dict[str, dict[str, Any]] = {}
     for key, change in patch.items():
         if key in keys:
-            made[key] = change if "text" not in change else {**change, "text": _fitting(key, change["text"], drawing)}
+            shown[key] = change if "text" not in change else {**change, "text": _fitting(key, change["text"], drawing)}
             continue
         stands = drawing.alias.get(key)
         if stands is None or stands not in keys or "class" not in change:
             continue
-        made[stands] = {"class": min(change["class"], made.get(stands, {}).get("class", "done"), key=loudness)}
-    return made
+        shown[stands] = {"class": min(change["class"], shown.get(stands, {}).get("class", "done"), key=loudness)}
+    return shown
 
 
 def shown_moves(moves: list[list[dict[str, Any]]], drawing: Drawing) -> dict[str, list[dict[str, Any]]]:
     """The movements in each step, restricted to the parts that are drawn."""
-    made: dict[str, list[dict[str, Any]]] = {}
+    shown: dict[str, list[dict[str, Any]]] = {}
     for step, several in enumerate(moves):
         for one in several:
             way = next(iter(one))
             key = one[way] if one[way] in drawing.keys else drawing.alias.get(one[way])
             if key in drawing.keys and (key == one[way] or way == "along"):
-                made.setdefault(str(step), []).append({**one, way: key})
-    return made
+                shown.setdefault(str(step), []).append({**one, way: key})
+    return shown
 
 
 def _fitting(key: str, texts: dict[str, str], drawing: Drawing) -> dict[str, str]:

@@ -107,7 +107,7 @@ class Activations:
 
     def taken(self, layers: list[Layer]) -> list[tuple[Layer, dict[str, Any]]]:
         """What was seen of these layers since they were last taken: numbers, or tensors of one element."""
-        found = []
+        entries = []
         for layer in layers:
             seen = self._seen.pop(layer.number, None)
             if seen is None or not seen.calls:
@@ -117,8 +117,8 @@ class Activations:
                 told["dead"] = 1 - seen.alive.float().mean()
             if seen.bent:
                 told["saturated"] = seen.saturated / seen.bent
-            found.append((layer, told))
-        return found
+            entries.append((layer, told))
+        return entries
 
     def drop(self, layers: list[Layer]) -> None:
         """What was seen of these layers belongs to a step that is over."""

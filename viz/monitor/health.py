@@ -106,12 +106,12 @@ def _troubles(watch: Watch) -> Iterator[Trouble]:
     yield from _along(trained, low, names)
     for kind, measure, test, words in _KINDS:
         ends = {row: (high(row, measure), low(row, measure)) for row in trained}
-        found = [
+        troubles = [
             row for row, (least, most) in ends.items() if least is not None and most is not None and test(least, most)
         ]
-        if found:
-            largest = max(ends[row][1] or 0.0 for row in found)
-            yield _about(kind, found, names, words.format(f"{largest:.0%}" if measure == "dead" else short(largest)))
+        if troubles:
+            largest = max(ends[row][1] or 0.0 for row in troubles)
+            yield _about(kind, troubles, names, words.format(f"{largest:.0%}" if measure == "dead" else short(largest)))
 
 
 # The kind, the measure, a test of the smallest and the largest of its last numbers, and the words.

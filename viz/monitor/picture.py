@@ -62,14 +62,14 @@ class Colours:
         place = np.nan_to_num(np.clip(place, 0, 1)) * (len(PALETTE) - 1)
         lower = np.minimum(place.astype(int), len(PALETTE) - 2)
         part = (place - lower)[..., None]
-        made = np.empty((*numbers.shape, 4), dtype=np.uint8)
-        made[..., :3] = np.round(PALETTE[lower] * (1 - part) + PALETTE[lower + 1] * part)
-        made[..., 3] = 255
+        pixels = np.empty((*numbers.shape, 4), dtype=np.uint8)
+        pixels[..., :3] = np.round(PALETTE[lower] * (1 - part) + PALETTE[lower + 1] * part)
+        pixels[..., 3] = 255
         if not self.even:
-            made[numbers == 0] = (*ZERO, 255)
-        made[np.isposinf(numbers)] = (*ASTRAY, 255)
-        made[np.isnan(numbers)] = 0
-        return made
+            pixels[numbers == 0] = (*ZERO, 255)
+        pixels[np.isposinf(numbers)] = (*ASTRAY, 255)
+        pixels[np.isnan(numbers)] = 0
+        return pixels
 
 
 def colours_of(measure: str, numbers: np.ndarray) -> Colours:

@@ -477,9 +477,9 @@ def watch(model: Any, every: int = 10, *, progress: bool = True) -> Watch:
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
         raise ValueError(f"every is a whole number from 1: one step in so many is watched, not {every!r}")
     behind = [(one, engine) for one in models.values() if (engine := engines.of(one)) is not None]
-    found = {engine.name for _, engine in behind}
-    if len(found) > 1:
-        raise ValueError(f"all models must be of one engine, not of {' and '.join(sorted(found))}")
+    names = {engine.name for _, engine in behind}
+    if len(names) > 1:
+        raise ValueError(f"all models must be of one engine, not of {' and '.join(sorted(names))}")
     if not any(True for one, engine in behind for _ in engine.parameters(one)):
         raise ValueError("the model has no parameters, so there is nothing that a training could move")
     return Watch(models, every, progress)

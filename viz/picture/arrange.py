@@ -398,6 +398,6 @@ class _Trial:
 def _given(units: list[Unit], links: list[tuple[int, int]], kinds: Sequence[str]) -> list[tuple[int, int]]:
     """The positions (input, box) where a box of these kinds has one input, and the input no other user."""
     uses = Counter(tail for tail, _ in links)
-    given = [(tail, head) for tail, head in links if units[tail].kind == "input" and units[head].kind in kinds]
-    taken = Counter(head for _, head in given)
-    return [(tail, head) for tail, head in given if uses[tail] == taken[head] == 1]
+    pairs = [(tail, head) for tail, head in links if units[tail].kind == "input" and units[head].kind in kinds]
+    taken = Counter(head for _, head in pairs)
+    return [(tail, head) for tail, head in pairs if uses[tail] == taken[head] == 1]

@@ -265,7 +265,7 @@ class Boxes:
 
     def _with_loops(self, groups: list[Group]) -> list[Group]:
         """The steps of a loop after the first as one box, or all, also where they differ, or are but two."""
-        made: list[Group] = []
+        folded: list[Group] = []
         for _, same in groupby(groups, lambda group: [one[0] for one in group.ops[0].loops[:1]]):
             inside = list(same)
             steps = [one[1] for group in inside for one in group.ops[0].loops[:1]]
@@ -275,14 +275,14 @@ class Boxes:
                 more = "more " if first else ""
                 rest = self._rest(inside[first:], len(inside) // count, more, count - bool(first))
                 inside = [*inside[:first], rest]
-            made += inside
-        return made
+            folded += inside
+        return folded
 
     def _with_repeats(self, groups: list[Group]) -> list[Group]:
         """The first of what repeats; the rest as one box. The last step of a loop that leads to more is shown, too."""
         known: dict[object, int] = {}
         codes = np.array([known.setdefault(self._code(group), len(known)) for group in groups], dtype=np.int64)
-        made: list[Group] = []
+        folded: list[Group] = []
         at = 0
         for start, end, block in repetitions(codes, 3):
             pattern = groups[start : start + block]
@@ -299,17 +299,17 @@ class Boxes:
             if stop - first < 2 * block or not self._goes_on(groups[start:end], block):
                 continue
             count = steps and (stop - first) // block
-            made += [*groups[at:first], self._rest(groups[first:stop], block, "" if whole else "more ", count)]
+            folded += [*groups[at:first], self._rest(groups[first:stop], block, "" if whole else "more ", count)]
             at = stop
-        return made + groups[at:]
+        return folded + groups[at:]
 
     def _goes_on(self, groups: list[Group], block: int) -> bool:
         """Whether blocks lead only to later ones and one place that collects from all, and have the same inputs."""
         inside = {op.key for op in _ops(groups)}
-        made = {key for op in _ops(groups[:-block]) for key in op.outputs}
-        users = {user for key in made for user in self._users.get(key, ()) if user not in inside}
-        given = [self._given(_ops(groups[at : at + block]), inside) for at in range(block, len(groups), block)]
-        return len(users) <= 1 and all(one == given[0] for one in given)
+        results = {key for op in _ops(groups[:-block]) for key in op.outputs}
+        users = {user for key in results for user in self._users.get(key, ()) if user not in inside}
+        inputs = [self._given(_ops(groups[at : at + block]), inside) for at in range(block, len(groups), block)]
+        return len(users) <= 1 and all(one == inputs[0] for one in inputs)
 
     def _leads_on(self, groups: list[Group], block: int) -> bool:
         """Whether what a step gives to the next is used or kept after the last one. Training only moves parameters."""
@@ -395,13 +395,13 @@ class Boxes:
 
     def _stretches(self, groups: list[Group], fold: Callable[[list[Group]], Iterable[Group]]) -> list[Group]:
         """Fold each stretch of neighbours that are ops, or folds of ops, and no cuts."""
-        made: list[Group] = []
+        folded: list[Group] = []
         for ops, stretch in groupby(
             groups, lambda group: group.level is None and not group.rest and not self._cut(group)
         ):
             members = list(stretch)
-            made += fold(members) if ops else members
-        return made
+            folded += fold(members) if ops else members
+        return folded
 
     def _cut(self, group: Group) -> bool:
         return group.single and is_cut(self.graph, group.ops[0])
@@ -414,15 +414,15 @@ class Boxes:
             rows = _op_rows(self.graph, op, self._result(group.ops))
             self._add(Unit(op.key, kind, rows, parent, notation.symbol(op), [one.key for one in group.ops]))
             return ""
-        made = Unit(f"u{len(self.units)}", "module", [], parent, ops=[op.key for op in group.ops])
+        box = Unit(f"u{len(self.units)}", "module", [], parent, ops=[op.key for op in group.ops])
         if group.level is not None:
-            made.title, made.call = group.level.path, group.level.call
+            box.title, box.call = group.level.path, group.level.call
         else:
-            made.fold, made.rest, made.title = True, group.rest, group.title
-            made.rows = [("name", "name" if group.rest else "word", _short(group.title, "name"))]
-            made.rows += [("class", "small", _short(group.below, "small"))] if group.below else []
-        self._add(made)
-        return made.key
+            box.fold, box.rest, box.title = True, group.rest, group.title
+            box.rows = [("name", "name" if group.rest else "word", _short(group.title, "name"))]
+            box.rows += [("class", "small", _short(group.below, "small"))] if group.below else []
+        self._add(box)
+        return box.key
 
     def _result(self, ops: list[Op]) -> Op:
         """Of the ops of one box, the first whose result none of them uses."""
@@ -714,16 +714,16 @@ def _levels(graph: Graph, op: Op) -> list[Level]:
         parts = op.module.split(".") if op.module else []
         paths = (".".join(parts[: length + 1]) for length in range(len(parts)))
         return [Level(path, turn=op.turns.get(path)) for path in paths]
-    found: list[Level] = []
+    levels: list[Level] = []
     before = None
     for number in op.calls:
         path = graph.calls[number]["path"]
         if before is not None and path.startswith(f"{before}."):
             parts = path[len(before) + 1 :].split(".")
-            found += [Level(".".join([before, *parts[:length]])) for length in range(1, len(parts))]
-        found.append(Level(path, number))
+            levels += [Level(".".join([before, *parts[:length]])) for length in range(1, len(parts))]
+        levels.append(Level(path, number))
         before = path
-    return found
+    return levels
 
 
 def _within(path: str, module: str) -> bool:

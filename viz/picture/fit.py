@@ -135,11 +135,11 @@ def fullest(
             continue
         layout = lay_out(drawing, direction)
         letters = _scale(layout, room) * detail.least
-        made = drawing, layout, (detail, direction, letters)
+        fullest = drawing, layout, (detail, direction, letters)
         if letters >= READABLE or (smallest is None and before is not None and letters >= 0.95 * before[2]):
-            return made
+            return fullest
         if smallest is None or letters > smallest[2][2]:
-            smallest = made
+            smallest = fullest
     assert smallest is not None
     return smallest
 

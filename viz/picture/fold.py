@@ -116,15 +116,15 @@ def inside(graph: Graph, whole: Fold) -> tuple[Graph, Folding]:
     size = max(PIECE, -(-len(ops) // PIECES))
     while True:
         if not runs or runs[0][1] - runs[0][0] < len(ops):
-            made = _folding(part, ops, _chopped(runs, len(ops), size))
+            folding = _folding(part, ops, _chopped(runs, len(ops), size))
         else:  # there is only one repetition: its parts hold whole blocks
             block = runs[0][2] if runs[0][2] < size else 1
             step = -(-size // block) * block
-            made = _folding(part, ops, [(at, min(at + step, len(ops)), block) for at in range(0, len(ops), step)])
+            folding = _folding(part, ops, [(at, min(at + step, len(ops)), block) for at in range(0, len(ops), step)])
             if block > 1 or whole.times == len(ops):
-                _number(part, made, block, len(ops))
-        if _visible(part, made) <= 2 * INSIDE or size >= len(ops):
-            return part, made
+                _number(part, folding, block, len(ops))
+        if _visible(part, folding) <= 2 * INSIDE or size >= len(ops):
+            return part, folding
         size *= 2
 
 
@@ -146,13 +146,13 @@ def _modules(graph: Graph, ops: list[Op], limit: int, one_level: bool = False) -
     position_of = {op.key: position for position, op in enumerate(ops)}
     best = None
     for depth in range(1, 1 + max(map(len, places))):
-        made = _folding(graph, ops, _stretches([place[:depth] for place in places]))
-        for one in made.folds.values():
+        folding = _folding(graph, ops, _stretches([place[:depth] for place in places]))
+        for one in folding.folds.values():
             one.module = ".".join(places[position_of[one.ops[0]]][:depth])
-        if _visible(graph, made) > limit:
+        if _visible(graph, folding) > limit:
             break
-        best = made
-        if one_level and len(made.folds) > 1:
+        best = folding
+        if one_level and len(folding.folds) > 1:
             break
     return best
 

@@ -33,10 +33,10 @@ def foldings(graph: Graph) -> Iterator[Folding]:
         _over(loops, depths[0] if depths else [], calls),
         _over(loops, depths[0] if depths else [], _lines(ops)),
     ):
-        made = _folding(graph, stretches)
-        if made.folds.keys() not in known:
-            known.append(made.folds.keys())
-            yield made
+        folding = _folding(graph, stretches)
+        if folding.folds.keys() not in known:
+            known.append(folding.folds.keys())
+            yield folding
 
 
 def _calls(ops: list[Op]) -> list[Stretch]:
@@ -53,7 +53,7 @@ def _lines(ops: list[Op]) -> list[Stretch]:
 
 def _steps(ops: list[Op], whole: bool | None) -> list[Stretch]:
     """Each step of the outermost loops; or as one all but the first and last (`whole=False`) or all (`whole=True`)."""
-    found: list[Stretch] = []
+    stretches: list[Stretch] = []
     for run, group in groupby(ops, lambda op: op.loops[0][0] if op.loops else None):
         inside = list(group)
         if run is None:
@@ -62,17 +62,17 @@ def _steps(ops: list[Op], whole: bool | None) -> list[Stretch]:
         if count < 2:
             continue
         if whole:
-            found.append((inside, f"{count} steps", True))
+            stretches.append((inside, f"{count} steps", True))
             continue
         steps = [(number, list(one)) for number, one in groupby(inside, lambda op: op.loops[0][1])]
         if whole is None:
-            found += [(one, f"step {number} of {count}", True) for number, one in steps]
+            stretches += [(one, f"step {number} of {count}", True) for number, one in steps]
         elif len(steps) > 3:
             between = [op for _, one in steps[1:-1] for op in one]
-            found.append((steps[0][1], f"step {steps[0][0]} of {count}", True))
-            found.append((between, f"steps {steps[1][0]}–{steps[-2][0]}", True))
-            found.append((steps[-1][1], f"step {steps[-1][0]} of {count}", True))
-    return [one for one in found if len(one[0]) > 1]
+            stretches.append((steps[0][1], f"step {steps[0][0]} of {count}", True))
+            stretches.append((between, f"steps {steps[1][0]}–{steps[-2][0]}", True))
+            stretches.append((steps[-1][1], f"step {steps[-1][0]} of {count}", True))
+    return [one for one in stretches if len(one[0]) > 1]
 
 
 def _depths(graph: Graph, ops: list[Op]) -> list[list[Stretch]]:

@@ -45,11 +45,11 @@ def served(graph: Graph, ops: Sequence[Op], levels: Mapping[str, object]) -> dic
     for op in serving:
         if op.key not in hosts:
             serve(op, {graph.values[key].op for key in op.inputs if key is not None})
-    made: dict[str, list[Op]] = {}
+    by_host: dict[str, list[Op]] = {}
     for op in serving:
         if host := hosts.get(op.key):
-            made.setdefault(hosts.get(host, host), []).append(op)
-    return made
+            by_host.setdefault(hosts.get(host, host), []).append(op)
+    return by_host
 
 
 def _transposes(graph: Graph, op: Op) -> bool:

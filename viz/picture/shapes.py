@@ -369,9 +369,9 @@ def inner(graph: Graph) -> set[str]:
     used: set[str | None] = {key for op in graph.ops.values() if op.key not in ops for key in op.inputs}
     moved = {key for op in graph.ops.values() if op.whole for key in op.outputs if key not in used}
     used |= {saved.value for op in graph.ops.values() for saved in op.saved}
-    made = {key for op in ops for key in graph.ops[op].outputs}
+    results = {key for op in ops for key in graph.ops[op].outputs}
     met = {value.key for value in graph.values.values() if value.op is None and value.scope == "backward"}
-    return ops | moved | {key for key in made | met if key not in used}
+    return ops | moved | {key for key in results | met if key not in used}
 
 
 def _made_at(graph: Graph, value: Value) -> int:

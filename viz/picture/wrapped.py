@@ -43,16 +43,16 @@ def laid_out(
     boxes = [(f"c{place}", *size) for place, size in enumerate(sizes)]
     ends = [(f"l{place}", f"c{tail}", f"c{head}", 0.0, 0.0) for place, (tail, head) in enumerate(links)]
     pairs = [(f"c{a}", f"c{b}") for a, b in level]
-    if not in_a_row and across and len(sizes) <= WRAPPED and (made := _wrapped(boxes, ends, across, snug, pairs)):
-        return _placed(made, boxes, ends)
+    if not in_a_row and across and len(sizes) <= WRAPPED and (layout := _wrapped(boxes, ends, across, snug, pairs)):
+        return _placed(layout, boxes, ends)
     pairs += [(f"c{row[0]}", f"c{other}") for row in layers for other in row[1:]]
     apart = [
         (f"s{number}", f"c{row[0]}", f"c{below[0]}", 0.0, 0.0)  # what nothing leads between stays apart
         for number, (row, below) in enumerate(pairwise(layers))
         if not any(tail in row and head in below for tail, head in links)
     ]
-    made = layouts.place(boxes, [*ends, *apart], "LR" if in_a_row else "TB", snug=snug, level=pairs)
-    return _placed(made, boxes, ends)
+    layout = layouts.place(boxes, [*ends, *apart], "LR" if in_a_row else "TB", snug=snug, level=pairs)
+    return _placed(layout, boxes, ends)
 
 
 def _placed(made: Layout, boxes: list[layouts.Box], ends: list[layouts.Link]) -> Placed:
@@ -64,13 +64,13 @@ def _wrapped(
     boxes: list[layouts.Box], ends: list[layouts.Link], across: float, snug: bool, level: rows.Pairs
 ) -> Layout | None:
     """A graph in one row, or in as many as it needs so that none is wider than `across`; None if that are too many."""
-    whole = made = layouts.place(boxes, ends, "LR", snug=snug, level=level)
+    whole = layout = layouts.place(boxes, ends, "LR", snug=snug, level=level)
     for count in rows.PLACES:
-        if made.width <= ABOUT * across:
-            return made
+        if layout.width <= ABOUT * across:
+            return layout
         if whole.width <= count * across:
-            made = rows.place(boxes, ends, count, set(), snug, level)
-    return made if made.width <= ABOUT * across else None
+            layout = rows.place(boxes, ends, count, set(), snug, level)
+    return layout if layout.width <= ABOUT * across else None
 
 
 def downward(sizes: list[Size], links: list[Link], across: float) -> list[list[int]]:

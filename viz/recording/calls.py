@@ -349,8 +349,8 @@ def _gradients(engine: Engine, model: Any, end: Any, made: Run) -> None:
             graph.note or "viz could not read the gradients: a reentrant checkpoint gives them to backward() alone"
         )
         return
-    found = engine.module.autograd.grad(end, list(named.values()), allow_unused=True)
-    for path, gradient in zip(named, found, strict=True):
+    gradients = engine.module.autograd.grad(end, list(named.values()), allow_unused=True)
+    for path, gradient in zip(named, gradients, strict=True):
         if gradient is not None:
             made.gradients[path] = measured(engine.array(gradient), engine.dtype(gradient))
 

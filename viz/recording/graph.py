@@ -134,12 +134,12 @@ class Graph:
 
     def users(self) -> dict[str, list[str]]:
         """The ops that use each value, in order; one that uses it twice stands there twice."""
-        found: dict[str, list[str]] = {}
+        users: dict[str, list[str]] = {}
         for op in self.ops.values():
             for key in op.inputs:
                 if key is not None:
-                    found.setdefault(key, []).append(op.key)
-        return found
+                    users.setdefault(key, []).append(op.key)
+        return users
 
     def drop_unused(self, kept: set[str | None]) -> None:
         """Leave out the values that no op has and that are not `kept`, such as the tensor a parameter was made from."""

@@ -81,13 +81,13 @@ def _notebook(text: str, path: Path) -> Program:
     except (ValueError, KeyError, TypeError):
         raise ValueError(f"{path} is not a notebook: it is not JSON with a list of cells") from None
     lines: list[str] = []
-    made = Program("")
+    program = Program("")
     for number, source in enumerate(sources, 1):
         lines.append(f"# cell {number}")
-        made.cells.append(len(lines))
+        program.cells.append(len(lines))
         lines += _python(source).splitlines()
-    made.text = "\n".join(lines)
-    return made
+    program.text = "\n".join(lines)
+    return program
 
 
 def _python(cell: str) -> str:

@@ -107,7 +107,7 @@ def about_module(engine: Engine, module: Any) -> dict[str, Any]:
 
 def _settings(module: Any) -> str:
     """What a module was told when it was made, as far as a picture should say it: `kernel 3×3, stride 2, padding 1`."""
-    found = []
+    settings = []
     for names, word, ordinary in _SETTINGS:
         value = next((held for name in names if (held := vars(module).get(name)) is not None), None)
         if isinstance(value, (int, float, str)) and not isinstance(value, bool):
@@ -117,8 +117,8 @@ def _settings(module: Any) -> str:
         else:
             continue
         if plain != ordinary:
-            found.append(f"{word} {plain}")
-    return ", ".join(found)
+            settings.append(f"{word} {plain}")
+    return ", ".join(settings)
 
 
 _SETTINGS = (  # attributes, the word for them, and the value that goes without saying
@@ -454,9 +454,9 @@ class Reader:
 
     def node(self, node: Any, line: int | None = None) -> str:
         """The key of `node`. It and all new nodes behind it become ops, oldest first."""
-        found = self._op_of.get(self.identity(node))
-        if found is not None:
-            return found
+        key = self._op_of.get(self.identity(node))
+        if key is not None:
+            return key
         fresh = self._behind(node)
         light = len(fresh) > LIGHT_PAST  # too many to look at: skip details of single ops
         for identity, current in fresh:

@@ -76,8 +76,8 @@ def check(engine: Any) -> None:
 
 def name_of(engine: Any) -> str:
     """What to call an engine: its `name`, or that of its module or class."""
-    found = getattr(engine, "name", None) or getattr(engine, "__name__", None) or type(engine).__name__
-    return str(found).rpartition(".")[2]
+    name = getattr(engine, "name", None) or getattr(engine, "__name__", None) or type(engine).__name__
+    return str(name).rpartition(".")[2]
 
 
 class TeachingRecorder:
@@ -158,18 +158,18 @@ class TeachingRecorder:
         return self._step
 
     def _settle(self, frame: FrameType, line: int | None) -> None:
-        found: dict[str, Any] = {}
+        tensors: dict[str, Any] = {}
         for name, thing in list(variables_of(frame).items()):
             if not name.startswith("__"):
-                found.update((name + path, tensor) for path, tensor in self._tensors_in(thing))
-        for name, tensor in found.items():
+                tensors.update((name + path, tensor) for path, tensor in self._tensors_in(thing))
+        for name, tensor in tensors.items():
             key = self._meet(tensor, line, self._steps(frame), look=True)
             value = self.graph.values[key]
             if name not in value.names:
                 value.names.append(name)
                 value.name = value.name or name
         if frame.f_back is None or self.source.line(frame.f_back) is None:
-            self._final = found
+            self._final = tensors
 
     def _tensors_in(self, thing: Any) -> Iterator[tuple[str, Any]]:
         kind = self.engine.tensor_type
@@ -223,9 +223,9 @@ class TeachingRecorder:
         parents = self._parents[id(tensor)] = list(self.engine.parents(tensor))
         node = self._asked("node", tensor, None)
         if node is not None and id(node) in self._made_by:  # what a tensor was before it was written to
-            made = self._made_by[id(node)][1]
-            self._held[id(tensor)] = tensor, self.graph.ops[made].outputs[0]
-            self._op_of[id(tensor)] = made
+            maker = self._made_by[id(node)][1]
+            self._held[id(tensor)] = tensor, self.graph.ops[maker].outputs[0]
+            self._op_of[id(tensor)] = maker
             return
         wants = bool(self._asked("requires_grad", tensor, True))
         value = Value(f"v{len(self.graph.values)}", "value" if parents else "leaf" if wants else "input", line=line)

@@ -208,7 +208,7 @@ class Watch:
 
     def _settle(self, frame: FrameType, line: int | None) -> None:
         outermost = frame.f_back is None or self.source.line(frame.f_back) is None
-        found: dict[str, Any] = {}
+        tensors: dict[str, Any] = {}
         written, self._written = self._written, False
         self._call = "", line  # a custom Function's node is only met here, after its line
         there = variables_of(frame)
@@ -227,7 +227,7 @@ class Watch:
                 name = self._modules[id(thing)][1]  # a block in a loop variable is still `model.h.0`
                 self._name_buffers(name, thing)
             for path, tensor in tensors_in(thing, self.engine):
-                found[name + path] = tensor
+                tensors[name + path] = tensor
                 # A line changes few of a program's variables: unchanged bindings need no second look.
                 known = self.reader.known(tensor)
                 now = known, self.reader.version(tensor), tensor.requires_grad, tensor.retains_grad
@@ -240,7 +240,7 @@ class Watch:
                         self._parameters.add(key)
         self._call = None
         if outermost:
-            self.final = found
+            self.final = tensors
 
     def _know_modules(self, name: str, root: Any, inside: bool = False) -> None:
         """Remember the path of a module and of those inside it. The first name that the program itself gives stays."""
@@ -338,12 +338,12 @@ class Watch:
 
     def _steps(self, frame: FrameType | None) -> list[list[int]]:
         """The loops of the program that are running, and the step of each."""
-        found: list[list[int]] = []
+        steps: list[list[int]] = []
         while frame is not None and self._loops:
             if id(frame) in self._loops:
-                found = [*([*one] for one in self._loops[id(frame)].inside), *found]
+                steps = [*([*one] for one in self._loops[id(frame)].inside), *steps]
             frame = frame.f_back
-        return found
+        return steps
 
     def _create(self, key: str, line: int | None) -> None:
         """Record that a tensor is there which no op has made, if nothing has told so yet."""
@@ -741,12 +741,12 @@ class Watch:
         """The names of these values in the function of the program that is running."""
         while frame is not None and not self.source.owns(frame):
             frame = frame.f_back
-        found: dict[str, str] = {}
+        names: dict[str, str] = {}
         for name, thing in variables_of(frame).items() if frame is not None else ():
             key = self.reader.known(thing) if self.engine.is_tensor(thing) else None
             if key is not None and key in keys:
-                found.setdefault(key, name)
-        return found
+                names.setdefault(key, name)
+        return names
 
     def _is_of_another_thread(self, op: Op) -> None:
         """Say that a part is missing, if nobody saw the call of an op and the program has started a thread."""
@@ -772,8 +772,8 @@ class Watch:
 
 def _place(name: str, text: str) -> int:
     """The line where a program first assigns a name."""
-    found = re.search(rf"\b{re.escape(name)}\b", text)
-    return found.start() if found is not None else len(text)
+    match = re.search(rf"\b{re.escape(name)}\b", text)
+    return match.start() if match is not None else len(text)
 
 
 def _constant(item: Any) -> str:

@@ -15,8 +15,8 @@ def products(name: str, args: Any, kwargs: dict[str, Any], result: Any) -> int:
 
     A FLOP count is twice that: each product is added to a sum.
     """
-    given = [*args, *kwargs.values()]
-    shapes: list[tuple[int, ...]] = [tuple(one.shape) for one in given if hasattr(one, "shape")]
+    arguments = [*args, *kwargs.values()]
+    shapes: list[tuple[int, ...]] = [tuple(one.shape) for one in arguments if hasattr(one, "shape")]
     made: int = math.prod(result.shape) if hasattr(result, "shape") else 0
     if name == "linear":
         return int(made * shapes[1][-1])
@@ -28,7 +28,7 @@ def products(name: str, args: Any, kwargs: dict[str, Any], result: Any) -> int:
     if name in ("conv1d", "conv2d", "conv3d"):
         return made * math.prod(shapes[1][1:])
     if name == "einsum":
-        return _einsum(given)
+        return _einsum(arguments)
     if name == "scaled_dot_product_attention":
         query, key, value = shapes[:3]
         return math.prod(query[:-1]) * key[-2] * (query[-1] + value[-1])

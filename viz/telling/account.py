@@ -297,11 +297,11 @@ def sizes(value: Any) -> tuple[int, ...]:
     >>> sizes([[1.0, 2.0, 3.0]]), sizes(2.0)
     ((1, 3), ())
     """
-    found = []
+    sizes = []
     while isinstance(value, (list, tuple)):
-        found.append(len(value))
+        sizes.append(len(value))
         value = value[0] if value else None
-    return tuple(found)
+    return tuple(sizes)
 
 
 def _effects(before: Recording, after: Recording) -> list[str]:
@@ -362,8 +362,8 @@ def _value_effects(before: Recording, after: Recording, arithmetic: Arithmetic) 
     index = _most_changed(old, new)
     if index is None:
         return [f"{name} is {array(after.tensors[name]['value'])} (was {array(before.tensors[name]['value'])})"]
-    made = arithmetic.value(key, index)
-    return [_changed(name, index, made.written(3) if made is not None else "", old, new)]
+    computed = arithmetic.value(key, index)
+    return [_changed(name, index, computed.written(3) if computed is not None else "", old, new)]
 
 
 def _gradient_effects(before: Recording, after: Recording, arithmetic: Arithmetic, most: int) -> list[str]:

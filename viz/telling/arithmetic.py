@@ -255,13 +255,13 @@ class Arithmetic:
         if again is None or coming is None:
             return Part(source, (), result)
         key = event.gradients[slot].value
-        given = [one for one in op.inputs if one is not None]
+        operands = [one for one in op.inputs if one is not None]
         # The same tensor may be used twice: its first use is sent first.
         nth = sum(one.value == key for one in event.gradients[:slot])
-        slots = [at for at, one in enumerate(given) if one == key]
+        slots = [at for at, one in enumerate(operands) if one == key]
         if nth >= len(slots):
             return Part(source, (), result)
-        terms = self._terms(again, op, coming, given, slots[nth], index)
+        terms = self._terms(again, op, coming, operands, slots[nth], index)
         fits = terms is not None and _close(sum(term.product for term in terms), result, terms)
         return Part(source, tuple(terms or ()) if fits else (), result)
 

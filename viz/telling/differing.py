@@ -70,18 +70,18 @@ def _gone(before: Graph, after: Graph, stays: dict[str, str]) -> Iterator[dict[s
 
     def near(start: str) -> list[str]:
         """The parts that stay, the nearest first."""
-        order, found = [start], []
+        order, staying = [start], []
         for key in order:
             if key in stays:
-                found.append(stays[key])
-            if len(found) == NEAR:
+                staying.append(stays[key])
+            if len(staying) == NEAR:
                 break
             op, value = before.ops.get(key), before.values.get(key)
             around = [*op.inputs, *op.outputs] if op is not None else [value.op if value else None, *users.get(key, ())]
             for one in around:
                 if one is not None and one not in order:
                     order.append(one)
-        return found
+        return staying
 
     same = [(op, after.ops[stays[op.key]]) for op in before.ops.values() if op.key in stays]
     of_calls = {op.call: now.key for op, now in same if now.recorded < op.recorded}
@@ -125,36 +125,36 @@ def _ops(graph: Graph) -> list[dict[str, Hashable]]:
 
 def _same_ops(before: Graph, after: Graph) -> dict[str, str]:
     """The key before of each op that both have; one function can record different nodes, as `[i]` and `[a:b]` do."""
-    found = _partners(_ops(before), _ops(after))
-    pairs = [(new, old, after.ops[new], before.ops[old]) for new, old in found.items()]
+    partners = _partners(_ops(before), _ops(after))
+    pairs = [(new, old, after.ops[new], before.ops[old]) for new, old in partners.items()]
     switched = {now.call: old for _, old, now, was in pairs if now.recorded != was.recorded}
     # A call that is recorded can make several ops of what is one op otherwise.
-    parts = {key: switched[op.call] for key, op in after.ops.items() if key not in found and op.call in switched}
+    parts = {key: switched[op.call] for key, op in after.ops.items() if key not in partners and op.call in switched}
     return parts | {new: old for new, old, now, was in pairs if now.recorded != was.recorded or now.name == was.name}
 
 
 def _partners(old: list[dict[str, Hashable]], new: list[dict[str, Hashable]]) -> dict[str, str]:
     """The key of the old part for each new one that is the same: by the first description, the rest by the next."""
-    found: dict[str, str] = {}
+    partners: dict[str, str] = {}
     for before, after in zip(old, new, strict=True):
-        taken = set(found.values())
-        olds, news = [key for key in before if key not in taken], [key for key in after if key not in found]
+        taken = set(partners.values())
+        olds, news = [key for key in before if key not in taken], [key for key in after if key not in partners]
         if (first := [before[key] for key in olds]) == (second := [after[key] for key in news]):
-            return found | dict(zip(news, olds, strict=True))
+            return partners | dict(zip(news, olds, strict=True))
         for i, j, length in SequenceMatcher(None, first, second, False).get_matching_blocks():
-            found |= dict(zip(news[j : j + length], olds[i : i + length], strict=True))
-    return found
+            partners |= dict(zip(news[j : j + length], olds[i : i + length], strict=True))
+    return partners
 
 
 def _gradients(recording: Recording) -> dict[str, Array | None]:
     """The last gradient that arrived at each value, and the `.grad` of each leaf."""
-    found: dict[str, Array | None] = {}
+    gradients: dict[str, Array | None] = {}
     for event in recording.events:
         if event.kind == "run":
             for gradient in event.gradients:
                 if gradient.value:
-                    found[gradient.value] = gradient.array
+                    gradients[gradient.value] = gradient.array
     for event in recording.events:
         if event.kind == "accumulate" and event.values:
-            found[event.values[0]] = event.total
-    return found
+            gradients[event.values[0]] = event.total
+    return gradients

@@ -113,15 +113,15 @@ class Builder(Live):
             tail = ", requires_grad=True" if each["requires_grad"] else ""
             lines.append(f"{each['name']} = T.tensor({float(each['value'])!r}{tail})")
         free = self._free()
-        made: list[str] = []
+        names: list[str] = []
         for op, *given in self.steps:
-            last = made[-1] if made else self.start[-1]["name"]
+            last = names[-1] if names else self.start[-1]["name"]
             if op == "backward":
                 lines.append(f"{last}.backward()")
             else:
-                made.append(free.pop(0))
-                lines.append(f"{made[-1]} = {OPS[op][2].format(*given)}")
-        return lines, made
+                names.append(free.pop(0))
+                lines.append(f"{names[-1]} = {OPS[op][2].format(*given)}")
+        return lines, names
 
     def _sentence(self, lines: list[str], made: list[str], recording: Any) -> str:
         if recording.error:

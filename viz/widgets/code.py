@@ -31,7 +31,7 @@ def codes(
         for name, value in program.namespace.items()
     ]
     others = [line.format(seeds[name]) for name, line in _SEEDED.items() if name in seeds]
-    found = {"T": {"before": given, "lines": source.splitlines()}}
+    by_engine = {"T": {"before": given, "lines": source.splitlines()}}
     for engine in (CORE, TORCH):
         lines = renamed(source, program.engine_name, engine).splitlines()
         before = []
@@ -45,8 +45,8 @@ def codes(
             before.append(f"{engine}.manual_seed({seeds[engine]})")
         if before or f"import {engine}" not in lines:  # these lines need it before the program's own import
             before.insert(0, f"import {engine}")
-        found[engine] = {"before": [*before, *given, ""] if before or given else [], "lines": lines}
-    return found
+        by_engine[engine] = {"before": [*before, *given, ""] if before or given else [], "lines": lines}
+    return by_engine
 
 
 @functools.lru_cache(maxsize=64)

@@ -157,8 +157,8 @@ class Explorer(Live):
 
     def _tell_link(self) -> None:
         program = self._written
-        made = link.answer(program.source, program.namespace, state=self.state, view=self.view, step=self.step)
-        self.link = {**made, "n": self.link_asked}
+        answer = link.answer(program.source, program.namespace, state=self.state, view=self.view, step=self.step)
+        self.link = {**answer, "n": self.link_asked}
 
     def _tell_numbers(self) -> None:
         """The tables and the arithmetic of the element asked for; a large array is recorded once more, in full."""
@@ -207,23 +207,23 @@ class Explorer(Live):
         By modules, unless only the values are whole there.
         """
         recording = next(iter(recordings.values()))
-        found, order = {}, {}
+        omitted, order = {}, {}
         for place in ("beside", "below"):
             room = Room(*self.sizes[place])
             views = scene.scene(recording, views=(MODULES, *VIEWS), kept=self._kept, rooms=(room,))["views"]
-            found[place] = {view: left_out(picture, room) for view, picture in views.items()}
+            omitted[place] = {view: left_out(picture, room) for view, picture in views.items()}
             first = next(iter(views))
             larger = min(room.width / views[first]["width"], room.height / views[first]["height"])
-            order[place] = found[place][first] > FOLDED, sum(found[place].values()), -larger
-            if not found[place][first] and (first == MODULES or not order[place][1]):
+            order[place] = omitted[place][first] > FOLDED, sum(omitted[place].values()), -larger
+            if not omitted[place][first] and (first == MODULES or not order[place][1]):
                 break
         place = min(order, key=lambda place: order[place])
         with self.hold_sync():
             self.place = place
             self.room = self.sizes[place]
             if anew or not self.view:
-                offered = [view for view in found[place] if view in (MODULES, VIEWS[0])]
-                self.view = min(offered, key=lambda view: found[place][view] > 0)
+                offered = [view for view in omitted[place] if view in (MODULES, VIEWS[0])]
+                self.view = min(offered, key=lambda view: omitted[place][view] > 0)
 
     def _fit(self) -> None:
         """The stage has another size: draw the last run for it."""

@@ -38,10 +38,10 @@ class Player(Live):
     numbers = traitlets.Dict().tag(sync=True)  # the answer
 
     def __init__(self, shown: Recording | dict[str, Any], recording: Recording | None = None, **traits: Any):
-        made = shown if isinstance(shown, dict) else scene_of(shown)
+        scene = shown if isinstance(shown, dict) else scene_of(shown)
         self._recording = recording if isinstance(shown, dict) else shown
-        traits = {"view": next(iter(made["views"])), "step": 1, **traits}  # before the first step nothing is drawn yet
-        super().__init__(scene=made, **traits)
+        traits = {"view": next(iter(scene["views"])), "step": 1, **traits}  # before the first step nothing is drawn yet
+        super().__init__(scene=scene, **traits)
         self.observe(lambda change: self._at_home(self._tell_numbers), "asked")
 
     def _tell_numbers(self) -> None:

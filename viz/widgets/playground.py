@@ -113,10 +113,10 @@ class Playground(Live):
         return call
 
     def _learner(self, run: int) -> Learner:
-        found = self.learners[run] if 0 <= run < len(self.learners) else None
-        if found is None:
+        learner = self.learners[run] if 0 <= run < len(self.learners) else None
+        if learner is None:
             raise IndexError(f"there is no run {run}; run 1 exists only with a second setting")
-        return found
+        return learner
 
     # --- requests of the page ---
 

@@ -57,8 +57,8 @@ CUTS["inference-mode"] = CUTS["no-grad"]
 
 def _gradients(seen: Observation, op: Ran) -> set[int | None]:
     """The leaves whose `.grad` an op was given, as it is or after one op more, as in `lr * w.grad`."""
-    given = [seen.values[nr] for nr in op.inputs]
-    return {one.of_grad for value in given for one in (value, *seen.inputs(value))} - {None}
+    inputs = [seen.values[nr] for nr in op.inputs]
+    return {one.of_grad for value in inputs for one in (value, *seen.inputs(value))} - {None}
 
 
 def _left(seen: Observation, op: Ran, step: Step, names: set[str] | None = None) -> bool:
@@ -159,8 +159,8 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
 
 def _deliberate(seen: Observation, leaf: Leaf) -> bool:
     """Whether a leaf was trained or loaded before, as a trunk is, no optimizer holds it, or it was made frozen."""
-    made = leaf.holder is not None and leaf.frozen_at in (None, seen.parts[leaf.holder].line)
-    return leaf.known or not leaf.held or made
+    loaded = leaf.holder is not None and leaf.frozen_at in (None, seen.parts[leaf.holder].line)
+    return leaf.known or not leaf.held or loaded
 
 
 @once
@@ -199,8 +199,8 @@ def _follows(leaf: Leaf) -> bool:
 
 def _likeliest(seen: Observation, leaf: Leaf, passes: list[Through]) -> Cut | None:
     """The cut of a leaf: the likeliest mistake first, what may be meant last."""
-    found = [one for each in passes for root in each.roots if (one := cut(seen, {*leaf.values}, root)) is not None]
-    return min(found, key=lambda one: (one.kind in MEANT, len(one.step.way)), default=None)
+    cuts = [one for each in passes for root in each.roots if (one := cut(seen, {*leaf.values}, root)) is not None]
+    return min(cuts, key=lambda one: (one.kind in MEANT, len(one.step.way)), default=None)
 
 
 def _never_asked(seen: Observation, failed: Through) -> Iterator[Match]:

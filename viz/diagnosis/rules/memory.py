@@ -62,8 +62,8 @@ def _summed(seen: Observation) -> dict[int | None, list[Ran]]:
     """By line: running sums of single numbers, through which no backward pass ever goes."""
     found = seen.ops if seen.passes else []
     sums = [op for op in found if op.name in SUMS and op.recorded and not seen.values[op.outputs[-1]].shape]
-    made = {nr: op for op in sums for nr in op.outputs}
-    on = [op for op in sums if any(nr in made and _later(seen, made[nr], op) for nr in op.inputs)]
+    makers = {nr: op for op in sums for nr in op.outputs}
+    on = [op for op in sums if any(nr in makers and _later(seen, makers[nr], op) for nr in op.inputs)]
     needed = seen.above(root for each in seen.passes for root in each.roots) if on else set()
     return by_line(op for op in on if needed.isdisjoint(op.outputs))
 
@@ -137,8 +137,8 @@ def _twice(seen: Observation) -> Iterator[Match]:
         yield Match(first, [failed, top], names=name, **told)
     else:
         ran = {line for op in seen.ops[first.ops : failed.ops] for line in op.stack}
-        made = seen.maker(top)
-        once = [line for line in made.stack if line not in ran] if made is not None else []
+        maker = seen.maker(top)
+        once = [line for line in maker.stack if line not in ran] if maker is not None else []
         yield Match(once[-1] if once else top, [failed, top], names=name, **told)
 
 
@@ -206,8 +206,8 @@ def _writes(seen: Observation, failed: Through) -> list[tuple[bool, bool, int]]:
     for op in (one for one in seen.ops[: failed.ops] if one.in_place and one.inputs):
         bases = {one.nr for one in sharing(seen, op.inputs[0])}
         if needed & (bases | set(op.outputs)):
-            made = (maker.name.replace("_", "") for maker in makers(seen, bases))
-            named = node is not None and node[1].lower().startswith(tuple(made))
+            names = (maker.name.replace("_", "") for maker in makers(seen, bases))
+            named = node is not None and node[1].lower().startswith(tuple(names))
             used = any(user.nr < op.nr and needed & set(user.outputs) for nr in bases for user in seen.users(nr))
             found.append((named, used, op.nr))
     return sorted(found, reverse=True)

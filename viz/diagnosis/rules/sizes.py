@@ -98,9 +98,9 @@ def _to_change(seen: Observation, fall: Fall) -> int | None:
     squashers = [(op, factor) for op, factor in fall.ops if op.name in SQUASHES]
     weighing = [(leaf, factor) for op, factor in fall.ops if op.name not in SQUASHES for leaf in _weights(seen, op)]
     squashed, weighed = sum(factor for _, factor in squashers), sum(factor for _, factor in weighing)
-    given = Counter(line for leaf, _ in weighing if (line := sized(seen, leaf)) is not None)
-    if given:
-        return given.most_common(1)[0][0]
+    lines = Counter(line for leaf, _ in weighing if (line := sized(seen, leaf)) is not None)
+    if lines:
+        return lines.most_common(1)[0][0]
     if squashers and squashed < weighed and fall.whole < 0:
         return layer_line(seen, squashers[-1][0])
     return None

@@ -29,9 +29,9 @@ def sized(seen: Observation, leaf: Leaf) -> int | None:
 def outweighs(seen: Observation, value: Seen) -> int | None:
     """The line that set the weight or bias that makes a layer's result so large; None if its input does."""
     op = source(seen, value.nr, RESHAPES)[1]
-    given = [source(seen, nr, RESHAPES)[0] for nr in op.inputs] if op is not None else []
-    weights = [(one.peak or 0.0, seen.leaves[one.leaf]) for one in given if one.leaf is not None]
-    data = max((one.peak or 0.0 for one in given if one.leaf is None), default=0.0)
+    sources = [source(seen, nr, RESHAPES)[0] for nr in op.inputs] if op is not None else []
+    weights = [(one.peak or 0.0, seen.leaves[one.leaf]) for one in sources if one.leaf is not None]
+    data = max((one.peak or 0.0 for one in sources if one.leaf is None), default=0.0)
     # the largest contribution first: a weight is multiplied by the data, a bias is added
     for peak, leaf in sorted(weights, key=lambda pair: -pair[0] * (data if len(pair[1].shape) > 1 else 1.0)):
         if len(leaf.shape) > 1:

@@ -98,8 +98,8 @@ class Names:
             nrs = [nr for nr in kept if nr is not None]
             known = next((one for one in seen.kept if one.name == name), None)
             if known is None and len({self._pass_of(nr) for nr in nrs}) > 1:
-                made = seen.maker(seen.values[nrs[0]])
-                line = made.line if made is not None else None
+                maker = seen.maker(seen.values[nrs[0]])
+                line = maker.line if maker is not None else None
                 adds = self.watch.places.where_grown(name, line) or line
                 seen.kept.append(Kept(name, adds, [len(nrs)], len(seen.passes), nrs))
             elif known is not None:
@@ -109,5 +109,5 @@ class Names:
                 known.passes, known.values = len(seen.passes), nrs
 
     def _pass_of(self, nr: int) -> int:
-        made = self.watch.seen.values[nr].op or 0
-        return sum(each.done and each.ops <= made for each in self.watch.seen.passes)
+        maker = self.watch.seen.values[nr].op or 0
+        return sum(each.done and each.ops <= maker for each in self.watch.seen.passes)

@@ -112,11 +112,11 @@ class Ops:
             name, result = "unbind", list(result)
             call.result = iter(result)
         changed = [t for t, v in zip(tensors, versions, strict=True) if watch.version(t) != v]
-        made = [t for t in watch.tensors((result,)) if not any(t is one for one in tensors)]
-        if not made and not changed:
+        results = [t for t in watch.tensors((result,)) if not any(t is one for one in tensors)]
+        if not results and not changed:
             return
         owner = watch.running[-1] if watch.running else None
-        recorded = any(watch.recorded(t) for t in (*made, *changed))
+        recorded = any(watch.recorded(t) for t in (*results, *changed))
         op = Ran(
             len(seen.ops), canonical(name), call.stack, call.where, inputs, (), recorded,
             bool(watch.module.is_grad_enabled()), bool(watch.module.is_inference_mode_enabled()),
@@ -125,12 +125,12 @@ class Ops:
         )  # fmt: skip
         seen.ops.append(op)
         base = inputs[0] if op.name in ALIASES and inputs else None
-        op.outputs = tuple(self.values.value(tensor, op.line, op.nr, base) for tensor in made)
+        op.outputs = tuple(self.values.value(tensor, op.line, op.nr, base) for tensor in results)
         for tensor in changed:
             op.outputs += (self.values.value(tensor, op.line, op.nr),)
             self.writes.wrote(op.outputs[-1], op)
         self.values.used(op)
-        self._hear(op, [*made, *changed])
+        self._hear(op, [*results, *changed])
 
     def _hear(self, op: Ran, tensors: list[Any]) -> None:
         """Listen to the nodes that an op recorded."""
@@ -212,16 +212,16 @@ class Ops:
 
 def _options(args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
     """The numbers, words and flags of a call, its shapes and lists of dimensions, and the bounds of its slices."""
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for name, item in (*((str(place), item) for place, item in enumerate(args)), *kwargs.items()):
         several = isinstance(item, (tuple, list))
         if isinstance(item, (int, float, str, bool)):
-            found[name] = item
+            options[name] = item
         elif several and 0 < len(item) < 9 and all(type(one) is int for one in item):
-            found[name] = tuple(item)
+            options[name] = tuple(item)
         for part in item if isinstance(item, tuple) else (item,):
             for end in ("start", "stop") if isinstance(part, slice) else ():
                 bound = getattr(part, end)
                 if isinstance(bound, int) or getattr(bound, "shape", None) == ():  # or a tensor of one number
-                    found[f"slice.{end}"] = int(bound)
-    return found
+                    options[f"slice.{end}"] = int(bound)
+    return options

@@ -97,7 +97,7 @@ class Values:
         """A value whose history no call showed, such as a result of a fused layer: read its inputs from the graph."""
         if (node := self.watch.node(tensor)) is None:
             return
-        found: list[int] = []
+        unseen: list[int] = []
         met: set[Any] = set()
         stack = [node]
         while stack and len(met) < MOST_NODES:
@@ -106,13 +106,13 @@ class Values:
                     continue
                 met.add(key)
                 if behind.name() == ACCUMULATE:
-                    found.append(self.value(behind.variable, line))
+                    unseen.append(self.value(behind.variable, line))
                 elif key in self._nodes:
-                    found.append(self._nodes[key])
+                    unseen.append(self._nodes[key])
                 else:
                     stack.append(behind)
         name = node.name().partition("Backward")[0].lower()
-        self._ran_unseen(value, name, line, found, True, grad_on=True, node=node.name())
+        self._ran_unseen(value, name, line, unseen, True, grad_on=True, node=node.name())
         self.hear_node(node, ((tensor.output_nr, value.nr),))
 
     def _ran_unseen(
