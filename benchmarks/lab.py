@@ -21,6 +21,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from support.harness import Desk, start_browser, start_lab
+from support.stage_programs import LINE
 
 ROUNDS = 20
 TEN_OPS = """\
@@ -37,14 +38,6 @@ i = h - x
 j = i * w
 k = j ** 2
 L = k + b
-L.backward()"""
-FOUR_OPS = """\
-x = T.tensor(2.0)
-y = T.tensor(1.0)
-w = T.tensor(0.3, requires_grad=True)
-b = T.tensor(0.1, requires_grad=True)
-d = w * x + b
-L = (d - y) ** 2
 L.backward()"""
 THIRTY_OPS = (
     "w = T.tensor(1.01, requires_grad=True)\nv = w\n" + "v = v * w\nv = v + 1.0\nv = v * 0.5\n" * 10 + "v.backward()"
@@ -181,7 +174,7 @@ def explorer(desk: Desk, name: str, program: str, before: str = "") -> Any:
 def measure(desk: Desk) -> dict[str, float]:
     """Every number, by name."""
     found: dict[str, float] = {}
-    for name, program in (("4 ops", FOUR_OPS), ("10 ops", TEN_OPS)):
+    for name, program in (("4 ops", LINE), ("10 ops", TEN_OPS)):
         for side, before in (("both engines", ""), ("core alone", WITHOUT_TORCH)):
             notebook = explorer(desk, f"{name} {side}", program, before)
             times = notebook.page.evaluate(CLICKS, ["no_grad", ROUNDS])

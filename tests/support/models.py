@@ -32,8 +32,8 @@ def lenet(T: Any) -> Made:
     return LeNet(), (T.randn(2, 1, 32, 32),), lambda output: nn.functional.cross_entropy(output, target)
 
 
-def resnet18(T: Any) -> Made:
-    """ResNet-18 with its four stages, width 8 in place of 64."""
+def basic_block(T: Any) -> Any:
+    """The class of ResNet's residual block, with batch normalisation; a branch downsamples where sizes differ."""
     nn = T.nn
 
     class BasicBlock(nn.Module):
@@ -53,7 +53,15 @@ def resnet18(T: Any) -> Made:
         def forward(self, x: Any) -> Any:
             out = self.relu(self.bn1(self.conv1(x)))
             out = self.bn2(self.conv2(out))
-            return self.relu(out + (x if self.downsample is None else self.downsample(x)))
+            out += x if self.downsample is None else self.downsample(x)
+            return self.relu(out)
+
+    return BasicBlock
+
+
+def resnet18(T: Any) -> Made:
+    """ResNet-18 with its four stages, width 8 in place of 64."""
+    nn, BasicBlock = T.nn, basic_block(T)
 
     class ResNet(nn.Module):
         def __init__(self, width: int = 8) -> None:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .models import MODELS
+from .models import MODELS, basic_block
 
 
 def mlp(T: Any) -> None:
@@ -265,25 +265,7 @@ def rnn_language_model(T: Any) -> None:
 
 def resnet_block(T: Any) -> None:
     """A residual block with a downsampling branch and batch normalisation."""
-    nn = T.nn
-
-    class BasicBlock(nn.Module):
-        def __init__(self, inside: int, outside: int, stride: int) -> None:
-            super().__init__()
-            self.conv1 = nn.Conv2d(inside, outside, 3, stride, 1, bias=False)
-            self.bn1 = nn.BatchNorm2d(outside)
-            self.conv2 = nn.Conv2d(outside, outside, 3, 1, 1, bias=False)
-            self.bn2 = nn.BatchNorm2d(outside)
-            self.relu = nn.ReLU(inplace=True)
-            self.downsample = nn.Sequential(nn.Conv2d(inside, outside, 1, stride, bias=False), nn.BatchNorm2d(outside))
-
-        def forward(self, x: Any) -> Any:
-            out = self.relu(self.bn1(self.conv1(x)))
-            out = self.bn2(self.conv2(out))
-            out += self.downsample(x)
-            return self.relu(out)
-
-    model = BasicBlock(3, 6, 2)
+    model = basic_block(T)(3, 6, 2)
     x = T.randn(2, 3, 8, 8)
     loss = model(x).mean()
     loss.backward()

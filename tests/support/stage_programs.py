@@ -4,6 +4,16 @@ Every stage must show each of them whole. The stage was made with the first ten 
 judge it: do not repair against them.
 """
 
+# The line through one point, with its loss: what the explorer is tried with.
+LINE = """\
+x = T.tensor(2.0)
+y = T.tensor(1.0)
+w = T.tensor(0.3, requires_grad=True)
+b = T.tensor(0.1, requires_grad=True)
+d = w * x + b
+L = (d - y) ** 2
+L.backward()"""
+
 PROGRAMS = {
     "mlp": """\
 w1 = T.randn(4, 8, requires_grad=True)

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pkgutil import resolve_name
 
 import pytest
+from support.stage_programs import LINE
 
 import viz
 from viz.export.link import unpacked
@@ -15,15 +16,6 @@ from viz.widgets.explorer import Explorer
 from viz.widgets.runs import Runs
 
 torch = pytest.importorskip("torch")
-
-LINE = """\
-x = T.tensor(2.0)
-y = T.tensor(1.0)
-w = T.tensor(0.3, requires_grad=True)
-b = T.tensor(0.1, requires_grad=True)
-d = w * x + b
-L = (d - y) ** 2
-L.backward()"""
 
 
 NODES = ["MulBackward0", "AddBackward0", "SubBackward0", "PowBackward0"]

@@ -11,19 +11,12 @@ import pytest
 from playwright.sync_api import TimeoutError, expect
 from support.hands import Hands
 from support.harness import complaints, eventually
+from support.stage_programs import LINE
 
 pytestmark = pytest.mark.outer(start=3)
 
-PROGRAM = """\
-x = T.tensor(2.0)
-y = T.tensor(1.0)
-w = T.tensor(0.3, requires_grad=True)
-b = T.tensor(0.1, requires_grad=True)
-d = w * x + b
-L = (d - y) ** 2
-L.backward()"""
 
-CELL = f"import viz\nexplorer = viz.explore('''{PROGRAM}''')\nexplorer"
+CELL = f"import viz\nexplorer = viz.explore('''{LINE}''')\nexplorer"
 
 
 @pytest.fixture(scope="module")
@@ -169,15 +162,15 @@ def test_the_listing_is_the_program_that_ran(hands: Hands) -> None:
 def test_the_listing_is_edited_by_hand_and_a_syntax_error_keeps_the_graph(hands: Hands) -> None:
     hands.button("edit")
     expect(hands.editor).to_be_focused()
-    hands.editor.fill(PROGRAM.replace("w * x", "w * x * x").replace("d = ", "with T.no_grad():\n    d = "))
+    hands.editor.fill(LINE.replace("w * x", "w * x * x").replace("d = ", "with T.no_grad():\n    d = "))
     expect(hands.account).to_contain_text("rewritten")
     hands.counts(recorded=0, unrecorded=5)
-    hands.editor.fill(PROGRAM.replace("w * x", "w *(x"))
+    hands.editor.fill(LINE.replace("w * x", "w *(x"))
     expect(hands.account).to_contain_text("this is not Python")
     expect(hands.root.locator(".tgv-copy .tgv-failed")).to_have_text("d = w *(x + b")
     hands.counts(recorded=0, unrecorded=5)
     expect(hands.badge).to_contain_text("not run yet")
-    hands.editor.fill(PROGRAM.replace("w * x", "w * x * x"))
+    hands.editor.fill(LINE.replace("w * x", "w * x * x"))
     hands.counts(recorded=5)
     expect(hands.badge).to_contain_text("agrees")
     hands.editor.press("Escape")
@@ -188,7 +181,7 @@ def test_the_listing_is_edited_by_hand_and_a_syntax_error_keeps_the_graph(hands:
     hands.counts(recorded=5)
     hands.button("reset")
     expect(hands.account).to_contain_text("The program is as it was written")
-    assert hands.listed() == PROGRAM
+    assert hands.listed() == LINE
 
 
 def test_any_number_of_the_code_is_dragged_and_the_sentence_looks_back_to_where_it_began(hands: Hands) -> None:
