@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from collections import deque
 from typing import Any
 
 import numpy as np
@@ -148,46 +147,6 @@ def makemore_bigram(T):
     return N, P, out, loss
 
 
-def deep_q_network(T):
-    class DQN(T.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer1, self.layer2 = T.nn.Linear(4, 16), T.nn.Linear(16, 2)
-
-        def forward(self, x):
-            return self.layer2(T.nn.functional.relu(self.layer1(x)))
-
-    T.manual_seed(0)
-    policy, target = DQN(), DQN()
-    target.load_state_dict(policy.state_dict())
-    optimizer = T.optim.AdamW(policy.parameters(), lr=1e-2, amsgrad=True)
-    memory = deque(maxlen=100)
-    for i in range(12):
-        state = T.randn(1, 4)
-        action = policy(state).max(1).indices.view(1, 1)
-        memory.append((state, action, None if i % 5 == 4 else T.randn(1, 4), T.tensor([float(i % 3)])))
-    log = []
-    for _ in range(3):
-        states, actions, following, rewards = zip(*memory, strict=True)
-        mask = T.tensor(tuple(s is not None for s in following), dtype=T.bool)
-        values = policy(T.cat(states)).gather(1, T.cat(actions))
-        later = T.zeros(12)
-        with T.no_grad():
-            later[mask] = target(T.cat([s for s in following if s is not None])).max(1).values
-        expected = later * 0.99 + T.cat(rewards)
-        loss = T.nn.SmoothL1Loss()(values, expected.unsqueeze(1))
-        optimizer.zero_grad()
-        loss.backward()
-        T.nn.utils.clip_grad_value_(policy.parameters(), 100)
-        optimizer.step()
-        theirs, ours = target.state_dict(), policy.state_dict()
-        for key in ours:
-            theirs[key] = ours[key] * 0.005 + theirs[key] * 0.995
-        target.load_state_dict(theirs)
-        log.append(loss.item())
-    return log, target.layer1.weight
-
-
 def proximal_policy_optimisation(T):
     D = T.distributions
     T.manual_seed(0)
@@ -215,27 +174,6 @@ def proximal_policy_optimisation(T):
         optimizer.step()
         log.append(loss.item())
     return log
-
-
-def conditional_random_field(T):
-    def log_sum_exp(vec):
-        largest = vec[0, T.argmax(vec, 1).item()]
-        spread = largest.view(1, -1).expand(1, vec.size()[1])
-        return largest + T.log(T.sum(T.exp(vec - spread)))
-
-    T.manual_seed(0)
-    transitions, feats = T.nn.Parameter(T.randn(3, 3)), T.randn(4, 3, requires_grad=True)
-    forward_var = T.full((1, 3), -10000.0)
-    forward_var[0][0] = 0.0
-    for feat in feats:
-        alphas = []
-        for tag in range(3):
-            score = forward_var + transitions[tag].view(1, -1) + feat[tag].view(1, -1).expand(1, 3)
-            alphas.append(log_sum_exp(score).view(1))
-        forward_var = T.cat(alphas).view(1, -1)
-    z = log_sum_exp(forward_var)
-    z.backward()
-    return z, transitions.grad, feats.grad
 
 
 def maml_step(T):

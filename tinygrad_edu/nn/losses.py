@@ -53,12 +53,6 @@ class _Loss(Module):
         return type(self)._function(*tensors, **named, **{name: getattr(self, name) for name in self._settings})
 
 
-class _WeightedLoss(_Loss):
-    """A loss with a weight per class, stored as a buffer."""
-
-    _signature = _settings("weight", "size_average", "reduce", reduction="mean")
-
-
 def _loss(name: str, function: str, without: str = "") -> type[_Loss]:
     """The class `name`. Its arguments are those of the function that have a default, except `without`."""
     call = getattr(F, function)
