@@ -226,6 +226,21 @@ def test_the_networks_behind_a_loss_are_those_of_the_callers_variables(T):
     assert viz.draw(loss, view="values").view == "values"
 
 
+def test_what_only_asks_something_is_not_in_the_picture_of_a_network(T):
+    net, x = T.nn.Linear(2, 1), T.ones(3, 2)
+
+    def step():
+        scores = T.distributions.Normal(net(x), 1.0).log_prob(x[:, :1])  # which asks whether its arguments are valid
+        if (scores > 0).any():
+            raise ValueError("none is")
+        right = scores < 0
+        return scores.masked_fill(scores != scores, 0.0).sum().backward(), right
+
+    said = {unit.title for unit in Boxes(Drawn(viz.record(step).graph), (), WHOLE).units.values()}
+    assert {"< 0", "≠"} <= said  # a name, and a use
+    assert said.isdisjoint({"> 0", "=", "any", "all", "_is_all_true"})
+
+
 def test_a_penalty_on_the_weights_is_no_call_of_their_layers(T):
     table, head = T.nn.Embedding(5, 3), T.nn.Linear(3, 1)
     loss = head(table(T.tensor([1, 2]))).mean() + sum((p**2).sum() for p in head.parameters()) + abs(table.weight).sum()

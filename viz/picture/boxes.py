@@ -137,12 +137,23 @@ class Drawn:
         self.graph = graph
         buffers = {value.key for value in graph.values.values() if _is_buffer(graph, value)}
         counters = {op.key for op in graph.ops.values() if op.outputs and buffers.issuperset(op.outputs)}
-        self.hidden = inner(graph) | buffers | counters
+        self.users = graph.users()
+        self.hidden = inner(graph) | buffers | counters | _questions(graph, self.users)
         self.outer = {path.rpartition(".")[0] for path in graph.modules}  # modules that have modules
         self.ops = [op for op in graph.ops.values() if op.key not in self.hidden]
         self.levels = {op.key: _levels(graph, op) for op in self.ops}
         self.served = served(graph, self.ops, self.levels)
-        self.users = graph.users()
+
+
+def _questions(graph: Graph, users: dict[str, list[str]]) -> set[str]:
+    """Ops that only ask something, such as whether all numbers are positive, and their answers, which have no name."""
+    asking: set[str] = set()
+    for op in reversed(graph.ops.values()):
+        answers = [graph.values[key] for key in op.outputs]
+        idle = all(asking.issuperset(users.get(key, ())) and key not in graph.roots for key in op.outputs)
+        if answers and idle and not op.recorded and all(one.dtype == "bool" and not one.names for one in answers):
+            asking |= {op.key, *op.outputs}
+    return asking
 
 
 class Boxes:
