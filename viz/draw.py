@@ -119,8 +119,8 @@ class Picture:
 
     def _line(self, key: str) -> str:
         op = self.graph.ops[key]
-        inputs = " and ".join(self.graph.values[one].title for one in op.inputs if one is not None)
-        outputs = " and ".join(self.graph.values[one].title for one in op.outputs)
+        inputs = " and ".join(self.graph.values[source].title for source in op.inputs if source is not None)
+        outputs = " and ".join(self.graph.values[output].title for output in op.outputs)
         return f"{op.name}: {inputs or 'no known input'} to {outputs or 'nothing'}."
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -182,8 +182,8 @@ def _know_modules(graph: Graph, modules: dict[str, Any]) -> bool:
     for name, module in modules.items():
         engine = engines.of(module)
         assert engine is not None
-        paths = {f"{name}.{path}".strip("."): one for path, one in engine.modules(module)}
-        graph.modules |= {path: about_module(engine, one) for path, one in paths.items() if path}
+        paths = {f"{name}.{path}".strip("."): part for path, part in engine.modules(module)}
+        graph.modules |= {path: about_module(engine, part) for path, part in paths.items() if path}
     ops = list(graph.ops.values())
     places = places_of(graph, ops) if ops else None
     if places is None or not any(places):
@@ -300,12 +300,12 @@ def _of_model(
             )
         raise TypeError(f"viz.draw(model, x) calls an nn.Module with x; got a {type(model).__name__}{advice}")
     args, kwargs = _arguments(model, x, kwargs)
-    for one in items_of([args, kwargs]):
-        other = engines.of(one)
-        if type(one).__module__ == "numpy" or (other is not None and other is not engine):
+    for item in items_of([args, kwargs]):
+        other = engines.of(item)
+        if type(item).__module__ == "numpy" or (other is not None and other is not engine):
             raise TypeError(
                 f"the model is of {engine.name}, and a part of its input "
-                f"a {type(one).__module__}.{type(one).__name__}: turn it into a tensor of {engine.name}"
+                f"a {type(item).__module__}.{type(item).__name__}: turn it into a tensor of {engine.name}"
             )
     name = own.name_of(model, frame.f_locals, frame.f_globals) or engine.kind(model)
     run = running.run(engine, model, args, kwargs, loss, name)
@@ -396,10 +396,10 @@ def _modules(reader: Reader, module: Any, frame: FrameType) -> dict[str, Any]:
         return {"": module}
     modules: dict[str, Any] = {}
     for name, thing in {**frame.f_globals, **frame.f_locals}.items():
-        new = not name.startswith("_") and all(thing is not one for one in modules.values())
+        new = not name.startswith("_") and all(thing is not known for known in modules.values())
         if new and reader.engine.is_module(thing) and any(map(reader.has, reader.engine.parameters(thing))):
             modules[name] = thing
-    inner = [id(one) for module in modules.values() for _, one in reader.engine.modules(module) if one is not module]
+    inner = [id(part) for module in modules.values() for _, part in reader.engine.modules(module) if part is not module]
     return {name: thing for name, thing in modules.items() if id(thing) not in inner}
 
 

@@ -180,7 +180,7 @@ class Engine(ABC):
             inside = [] if closed and self.why_closed(module) else [*module._modules.items()]
             if inside:
                 before, above = f"{path}." if path else "", (*above, id(module))
-                stack += [(before + name, one, above) for name, one in reversed(inside) if one is not None]
+                stack += [(before + name, part, above) for name, part in reversed(inside) if part is not None]
 
     def held(
         self, root: Any, kind: str = "_parameters", prefix: str = "", again: bool = False
@@ -188,14 +188,14 @@ class Engine(ABC):
         """The parameters or `_buffers` of a module and of those inside it, likewise."""
         met = set[int]()
         for path, module in self.modules(root, prefix, again):
-            for name, one in getattr(module, kind).items():
-                if one is not None and (again or id(one) not in met):
-                    met.add(id(one))
-                    yield f"{path}.{name}" if path else name, one
+            for name, thing in getattr(module, kind).items():
+                if thing is not None and (again or id(thing) not in met):
+                    met.add(id(thing))
+                    yield f"{path}.{name}" if path else name, thing
 
     def parameters(self, root: Any) -> Iterator[Any]:
         """The parameters of a module and of those inside it."""
-        return (one for _, one in self.held(root))
+        return (held for _, held in self.held(root))
 
     @abstractmethod
     def _edge(self, tensor: Any) -> Any:
@@ -340,7 +340,7 @@ class Engine(ABC):
         names = ("", ".nn", ".nn.functional", ".optim", ".autograd")
         loaded = [sys.modules[self.name + name] for name in names if self.name + name in sys.modules]
         kinds = [self.tensor_type, self.function_type, self.module_type]
-        kinds += [one.Optimizer for one in loaded if "Optimizer" in vars(one)]
+        kinds += [library.Optimizer for library in loaded if "Optimizer" in vars(library)]
         holders = []
         for kind in kinds:  # which grows on the way
             if kind.__module__.partition(".")[0] == self.name:
@@ -406,7 +406,9 @@ class Torch(Engine):
             return function
         if frame.f_code is not self._asks or frame.f_back is None:  # PyTorch looked up its method, of C, by name
             base = self._inner.TensorBase
-            names = [name for name, one in vars(self.tensor_type).items() if one is function and hasattr(base, name)]
+            names = [
+                name for name, method in vars(self.tensor_type).items() if method is function and hasattr(base, name)
+            ]
             return getattr(base, names[0]) if len(names) == 1 else function
         asks = frame.f_back  # a function, in Python, that looked itself up by name
         code, given = asks.f_code, asks.f_locals
@@ -513,7 +515,7 @@ class Torch(Engine):
         if own is None or type(module).forward is not own or module.training:
             return False
         learn = (*self.parameters(module), *self.tensors(given)) if self.module.is_grad_enabled() else ()
-        return not any(one.requires_grad for one in learn)
+        return not any(parameter.requires_grad for parameter in learn)
 
     def why_closed(self, module: Any) -> str:
         if self._is_scripted(module):
@@ -528,7 +530,7 @@ class Torch(Engine):
         found.update((inspect.unwrap(maker).__code__, "made") for maker in makers)  # they run a model to write it down
         if self.compiles():
             parts = sys.modules[_DYNAMO]._TorchDynamoContext.__call__.__code__.co_consts
-            found.update((one, "closed") for one in parts if getattr(one, "co_name", "") == "compile_wrapper")
+            found.update((part, "closed") for part in parts if getattr(part, "co_name", "") == "compile_wrapper")
         return found
 
     def closed_call(self, frame: FrameType) -> tuple[Any, str] | None:
@@ -575,7 +577,9 @@ class Torch(Engine):
 
     def is_packed(self, node: Any, name: str) -> bool:
         raw = getattr(node, f"_raw_saved_{name}", ())
-        return any(getattr(one, "unpack_hook", None) is not None for one in (raw if isinstance(raw, tuple) else (raw,)))
+        return any(
+            getattr(saved, "unpack_hook", None) is not None for saved in (raw if isinstance(raw, tuple) else (raw,))
+        )
 
     def _random_sources(self, device: str) -> dict[str, _Random]:
         sources = super()._random_sources(device)
@@ -669,7 +673,9 @@ class Core(Engine):
         kept = node._saved or ()
         if name != "tensors" and kept:
             kept = kept[node._plan.names.index(name)] if name in node._plan.names else ()
-        return any(getattr(one, "_unpack", None) is not None for one in (kept if isinstance(kept, tuple) else (kept,)))
+        return any(
+            getattr(saved, "_unpack", None) is not None for saved in (kept if isinstance(kept, tuple) else (kept,))
+        )
 
     def _random_sources(self, device: str) -> dict[str, _Random]:
         own = self.module.random.default_generator

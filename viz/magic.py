@@ -289,7 +289,9 @@ class AutogradMagics(Magics):
         engine = engines.of(_last)
         if engine is not None:
             named = [name for name in self.shell.user_ns if not name.startswith("_") and name not in ("In", "Out")]
-            names = {name + path: one for name in named for path, one in tensors_in(self.shell.user_ns[name], engine)}
+            names = {
+                name + path: tensor for name in named for path, tensor in tensors_in(self.shell.user_ns[name], engine)
+            }
             display(draw(_last, names=names))
 
 

@@ -82,7 +82,7 @@ def play_anything(thing: Any, *, step: int | None = None, **options: Any) -> Pla
     frame = sys._getframe(1)
     names = {**frame.f_globals, **frame.f_locals}
     networks = [
-        one for one in found_in(engine, names) if engine.is_module(one)
+        thing for thing in found_in(engine, names) if engine.is_module(thing)
     ]  # of which a checkpoint may run a block
     with as_before(engine, networks, Graph()):
         return play(record_backward(thing, names), step)

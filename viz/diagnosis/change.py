@@ -24,7 +24,7 @@ class Change:
     def indented(self, line: str) -> Change:
         """The same with the indentation of that line, which it then can replace as it is."""
         indentation = line[: len(line) - len(line.lstrip())]
-        new = [indentation + one for one in self.new.split("\n")] if self.new else []
+        new = [indentation + line for line in self.new.split("\n")] if self.new else []
         return Change(self.line, line, "\n".join(new))
 
 

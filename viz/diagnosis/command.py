@@ -63,7 +63,7 @@ def main(options: argparse.Namespace) -> int:
 def _exit_code(run: Run, report: Report, fail_on: str | None) -> int:
     match run.raised:
         case None:
-            found = any(fail_on == "likely" or one.certain for one in report.findings)
+            found = any(fail_on == "likely" or finding.certain for finding in report.findings)
             return int(bool(fail_on) and found)
         case KeyboardInterrupt():
             return STOPPED

@@ -215,7 +215,9 @@ class Run:
         """The names that source text runs with."""
         if self.source.function is not None or self.namespace is not None:
             return {} if self.namespace is None else self.namespace
-        things = {name: one for name, one in (("model", self.model), ("optimizer", self.optimizer)) if one is not None}
+        things = {
+            name: thing for name, thing in (("model", self.model), ("optimizer", self.optimizer)) if thing is not None
+        }
         space = namespace_for(self.engine, things | self.inputs)
         if self.as_main:
             sys.modules["__main__"] = types.ModuleType("__main__")
@@ -291,7 +293,7 @@ class Run:
             finding.changes = finding.changes if finding.cured else []
             if not finding.certain and tells:
                 finding.fix += f" {tells}"
-        for other in [one for one in findings if one.explains_error and one.certain][1:]:
+        for other in [finding for finding in findings if finding.explains_error and finding.certain][1:]:
             other.certain = False  # an error has one cause: this change only ends it as well
 
     def _again(self, asked: Question) -> Trial:

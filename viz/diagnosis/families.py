@@ -106,7 +106,9 @@ def makers(seen: Observation, nrs: Iterable[int]) -> list[Ran]:
 
 def constants(op: Ran) -> list[float]:
     """The plain numbers that a call was given."""
-    return [one for one in op.options.values() if isinstance(one, (int, float)) and not isinstance(one, bool)]
+    return [
+        option for option in op.options.values() if isinstance(option, (int, float)) and not isinstance(option, bool)
+    ]
 
 
 def source(seen: Observation, nr: int, past: set[str] = TURNS) -> tuple[Seen, Ran | None]:

@@ -71,14 +71,16 @@ class Finding:
     @property
     def change(self) -> tuple[str, str] | None:
         """The line as it is and as it should be; None where that is not all there is to change."""
-        alone = [one for one in self.changes if one.line == self.line and one.new and "\n" not in one.new]
+        alone = [
+            change for change in self.changes if change.line == self.line and change.new and "\n" not in change.new
+        ]
         return (alone[0].old, alone[0].new) if alone and len(self.changes) == 1 else None
 
     def as_data(self, source: list[str]) -> dict[str, Any]:
         """The finding as plain data; what should stand in a line of the source has its indentation."""
         told = ("kind", "line", "lines", "certain", "message", "fix", "change", "tried", "tensors")
         file, file_line = self.where or (None, None)
-        changes = [vars(one.indented(source[one.line - 1])) for one in self.changes]
+        changes = [vars(change.indented(source[change.line - 1])) for change in self.changes]
         more = {"group": GROUPS[self.group], "changes": changes, "file": file, "file_line": file_line}
         return {name: getattr(self, name) for name in told} | more
 
@@ -96,10 +98,10 @@ def by_module(
     things: list[Named], name: Callable[[Named], str], most: int, least: int = 1
 ) -> dict[str, list[Named]] | None:
     """Things grouped by the deepest modules of their names that give `least` to `most` groups; None if none do."""
-    for depth in range(max(name(one).count(".") for one in things), 0, -1):
+    for depth in range(max(name(thing).count(".") for thing in things), 0, -1):
         groups: dict[str, list[Named]] = {}
-        for one in things:
-            groups.setdefault(".".join(name(one).split(".")[:depth]), []).append(one)
+        for thing in things:
+            groups.setdefault(".".join(name(thing).split(".")[:depth]), []).append(thing)
         if least <= len(groups) <= most:
             return groups
     return None

@@ -113,7 +113,7 @@ class Leaf:
     @property
     def known(self) -> bool:
         """Whether it was trained before, or loaded."""
-        return bool(self.gradients) or any(one.name == "load_state_dict" for one in self.writes)
+        return bool(self.gradients) or any(write.name == "load_state_dict" for write in self.writes)
 
 
 @dataclass(slots=True)
@@ -241,7 +241,7 @@ class Alias:
 
 def by_line(things: Iterable[Any]) -> dict[int | None, list[Any]]:
     """Things by their lines, those of a line in order."""
-    return indexed((one.line, one) for one in things)
+    return indexed((thing.line, thing) for thing in things)
 
 
 def first_and_last(passes: Iterable[Through]) -> list[Through]:
@@ -281,7 +281,7 @@ class Observation:
 
     @cached_property
     def _users(self) -> dict[int, list[Ran]]:
-        return indexed((one, op) for op in self.ops for one in dict.fromkeys(op.inputs))
+        return indexed((source, op) for op in self.ops for source in dict.fromkeys(op.inputs))
 
     @cached_property
     def _at(self) -> dict[int | None, list[Ran]]:
@@ -289,7 +289,7 @@ class Observation:
 
     @cached_property
     def _steps(self) -> list[Moment]:
-        return sorted((one for one in self.moments if one.kind == "step"), key=lambda moment: moment.order)
+        return sorted((moment for moment in self.moments if moment.kind == "step"), key=lambda moment: moment.order)
 
     @cached_property
     def backwards(self) -> list[Through]:
@@ -368,10 +368,10 @@ class Observation:
                 while (behind := before[chain[-1]]) is not None:
                     chain.append(behind)
                 return chain[::-1]
-            for one in [*self.inputs(value, past_leaves), *(self.values[nr] for nr in (extra or {}).get(nr, ()))]:
-                if one.nr not in before and (one.requires_grad or not recorded):
-                    before[one.nr] = nr
-                    queue.append(one.nr)
+            for source in [*self.inputs(value, past_leaves), *(self.values[nr] for nr in (extra or {}).get(nr, ()))]:
+                if source.nr not in before and (source.requires_grad or not recorded):
+                    before[source.nr] = nr
+                    queue.append(source.nr)
         return []
 
     def trained(self) -> Iterator[Leaf]:
@@ -424,9 +424,15 @@ class Observation:
         own = self.maker(self.values[leaf.values[0]]) if leaf.values and leaf.holder is None else None
         if own is None:
             return leaf.line
-        makers = (self.maker(self.values[one.values[0]]) for one in self.leaves if one.values and one.holder is None)
-        others = [one.stack for one in makers if one is not None and one.line == own.line and one.stack != own.stack]
-        return next((line for line in own.stack if all(line not in one for one in others)), own.line) or leaf.line
+        makers = (
+            self.maker(self.values[weight.values[0]])
+            for weight in self.leaves
+            if weight.values and weight.holder is None
+        )
+        others = [
+            maker.stack for maker in makers if maker is not None and maker.line == own.line and maker.stack != own.stack
+        ]
+        return next((line for line in own.stack if all(line not in stack for stack in others)), own.line) or leaf.line
 
     def called(self, nrs: Iterable[int]) -> list[str]:
         """The names of leaves, each once."""

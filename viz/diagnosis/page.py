@@ -54,7 +54,7 @@ def _finding(report: Report, place: int, finding: Finding, staged: Staged) -> st
     about = escape(" · ".join(filter(None, (where, GROUPS[finding.group]))))
     line = finding.line
     told = _code(report, line - AROUND, line + AROUND, {line}) if line is not None else ""
-    for kind, lines in itertools.groupby(report.told_of(finding), key=lambda one: one[0]):
+    for kind, lines in itertools.groupby(report.told_of(finding), key=lambda told: told[0]):
         texts = [escape(text) for _, text in lines]
         parts = "".join(map(PARAGRAPHS.get(kind, _changed), texts))
         told += f"<pre>{parts}</pre>" if kind == "change" else parts

@@ -55,27 +55,27 @@ def _behind(seen: Observation, root: int, by_python: bool) -> set[int]:
 @once
 def exits(seen: Observation) -> dict[int, Exit]:
     """The first time that each value left the engine."""
-    return {one.value: one for one in reversed(seen.exits)}
+    return {exit_.value: exit_ for exit_ in reversed(seen.exits)}
 
 
 @once
 def python_links(seen: Observation) -> dict[int, list[int]]:
     """Maps a value to the values whose numbers reached it through Python, `item()` and back."""
     links: dict[int, list[int]] = {}
-    left = [one for one in seen.exits if seen.values[one.value].floating and one.name != "__bool__"]
-    for one in (one for one in left if one.number is not None):
-        for op in seen.ops[one.op : one.op + 200]:
-            if one.number in op.options.values() and (one.number not in TRIVIAL or op.line == one.line):
+    left = [exit_ for exit_ in seen.exits if seen.values[exit_.value].floating and exit_.name != "__bool__"]
+    for exit_ in (exit_ for exit_ in left if exit_.number is not None):
+        for op in seen.ops[exit_.op : exit_.op + 200]:
+            if exit_.number in op.options.values() and (exit_.number not in TRIVIAL or op.line == exit_.line):
                 for nr in op.outputs:
-                    links.setdefault(nr, []).append(one.value)
+                    links.setdefault(nr, []).append(exit_.value)
     for value in seen.values if left else ():
         maker = seen.maker(value)
         born = maker or next(iter(seen.users(value.nr)), None)
         old = maker is None and (value.leaf is not None or value.of_grad is not None)
         copies = maker is None or (maker.name in ops.COPIES | {"from_numpy"} and not maker.inputs)
         if born is not None and not old and copies:
-            before = bisect.bisect_right(left, born.nr, key=lambda one: one.op)
-            links.setdefault(value.nr, []).extend(one.value for one in left[max(0, before - MOST_EXITS) : before])
+            before = bisect.bisect_right(left, born.nr, key=lambda exit_: exit_.op)
+            links.setdefault(value.nr, []).extend(exit_.value for exit_ in left[max(0, before - MOST_EXITS) : before])
     return links
 
 

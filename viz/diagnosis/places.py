@@ -40,8 +40,8 @@ def once(method: Callable[..., Any]) -> Callable[..., Any]:
 def indexed(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
     """Things by their keys, those of each key in order."""
     index: dict[Any, list[Any]] = {}
-    for key, one in pairs:
-        index.setdefault(key, []).append(one)
+    for key, entry in pairs:
+        index.setdefault(key, []).append(entry)
     return index
 
 
@@ -145,7 +145,9 @@ class Places:
         """The line that switched gradients off for the running lines: a `with`, a decorator, or a call before them."""
         for line in stack:
             for node in reversed(self.find(ast.With, ast.FunctionDef, at=line)):
-                heads = [one.context_expr for one in node.items] if isinstance(node, ast.With) else node.decorator_list
+                heads = (
+                    [item.context_expr for item in node.items] if isinstance(node, ast.With) else node.decorator_list
+                )
                 for head in heads:
                     if any(word in ast.unparse(head) for word in _SWITCHES):
                         return int(head.lineno)
@@ -184,7 +186,7 @@ class Places:
     def given_again(self, line: int, loop: tuple[int, int]) -> int:
         """The last line of a loop that rebinds a name that a line gives, from its old value; else the line itself."""
         given = self._given_at(line)
-        inside = (one for one in self._statements if line < one[0] <= loop[1])
+        inside = (statement for statement in self._statements if line < statement[0] <= loop[1])
         return max((first for first, _, new, read in inside if new & read & given), default=line)
 
     # lines by what stands in them
@@ -195,7 +197,7 @@ class Places:
 
         def gives(node: Any) -> bool:
             if isinstance(node, ast.Call):
-                named = [ast.unparse(one) for one in node.args[:1]]
+                named = [ast.unparse(arg) for arg in node.args[:1]]
                 return _last(node.func).startswith("register_") and named == [repr(name.removeprefix("self."))]
             return _stored(node) and ast.unparse(node) == name
 
@@ -210,8 +212,8 @@ class Places:
 
     def where_put(self, line: int | None) -> int | None:
         """The line that puts what an earlier line made under a plain name into an attribute or a place."""
-        targets = (one for node in self.find(ast.Assign, at=line or 0) for one in _each(node.targets[0]))
-        made = {one.id for one in targets if isinstance(one, ast.Name)}
+        targets = (target for node in self.find(ast.Assign, at=line or 0) for target in _each(node.targets[0]))
+        made = {target.id for target in targets if isinstance(target, ast.Name)}
         _, last = self.function_around(line or 0) or (0, len(self.text))
 
         def puts(node: Any) -> bool:
@@ -221,7 +223,7 @@ class Places:
                 pairs = zip(_each(node.targets[0]), _each(node.value), strict=False)
                 parts = [value for to, value in pairs if isinstance(to, (ast.Attribute, ast.Subscript))]
             after = (line or 0) < node.lineno <= last
-            return after and any(isinstance(one, ast.Name) and one.id in made for one in parts)
+            return after and any(isinstance(part, ast.Name) and part.id in made for part in parts)
 
         return self.first(ast.Assign, ast.Call, fits=puts)
 
@@ -245,7 +247,7 @@ class Places:
     def assigned(self, line: int) -> str:
         """The one name, such as `self.center`, that a line gives; empty where it gives none, or several."""
         targets = [node.targets[0] for node in self.find(ast.Assign, at=line)]
-        return next((ast.unparse(one) for one in targets if isinstance(one, (ast.Name, ast.Attribute))), "")
+        return next((ast.unparse(target) for target in targets if isinstance(target, (ast.Name, ast.Attribute))), "")
 
     def where_not_called(self, method: str) -> int | None:
         """The first line that names a method and leaves out its parentheses: a statement that does nothing."""
@@ -284,8 +286,12 @@ class Places:
             if isinstance(value, ast.Tuple) and place < len(value.elts):
                 value = value.elts[place]
             names = _read(value) if isinstance(value, ast.Name) or in_part else set()
-            own = [one for one in self._statements if method and method[0] < one[0] < node.lineno and names & one[2]]
-            own = [one for one in own if "saved_tensors" not in one[3]]
+            own = [
+                statement
+                for statement in self._statements
+                if method and method[0] < statement[0] < node.lineno and names & statement[2]
+            ]
+            own = [statement for statement in own if "saved_tensors" not in statement[3]]
             if len(own) == 1:  # one line makes it all
                 return own[0][0]
         return line

@@ -39,8 +39,8 @@ def rank(findings: list[Finding]) -> list[Finding]:
         explained.add(ON_PURPOSE)
     left = [finding for finding in once.values() if finding.kind not in explained]
 
-    def turn(one: Finding) -> tuple[Any, ...]:
-        meant = one.kind in TELLS and not one.explains_error  # nobody means what raises
-        return not one.explains_error, not one.certain, meant, _PLACE[one.kind], -one.share
+    def turn(cause: Finding) -> tuple[Any, ...]:
+        meant = cause.kind in TELLS and not cause.explains_error  # nobody means what raises
+        return not cause.explains_error, not cause.certain, meant, _PLACE[cause.kind], -cause.share
 
     return sorted(left, key=turn)

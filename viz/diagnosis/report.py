@@ -134,7 +134,7 @@ class Report:
             return ""
         at = "" if self.error["line"] is None else f" in {self.place(self.error['line'])}"
         told = f"It ended with {self.error['type']}{at}: {self.error['message']}"
-        if not any(one.explains_error for one in self.findings):
+        if not any(finding.explains_error for finding in self.findings):
             told = f"{told} {explain(self.error['type'], self.error['message'])}".rstrip()
         if NO_GPU.search(told) and self.engine == "torch":
             told += f". This machine has no GPU that PyTorch can use: {ON_CPU}"

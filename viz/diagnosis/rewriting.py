@@ -87,22 +87,22 @@ class Code:
 
     def statement(self, line: int | None) -> ast.stmt | None:
         """The statement that a line holds; None where it holds several, or only a part of one."""
-        held = [one for one in self.places.nodes if isinstance(one, ast.stmt) and one.lineno == line == one.end_lineno]
+        held = [n for n in self.places.nodes if isinstance(n, ast.stmt) and n.lineno == line == n.end_lineno]
         return held[0] if len(held) == 1 else None
 
-    def block(self, one: ast.stmt) -> list[ast.stmt]:
+    def block(self, statement: ast.stmt) -> list[ast.stmt]:
         """The statements that one stands among."""
         names = ("body", "orelse", "finalbody")
         blocks = (getattr(node, name, None) for node in self.places.nodes for name in names)
-        return next(block for block in blocks if isinstance(block, list) and one in block)
+        return next(block for block in blocks if isinstance(block, list) and statement in block)
 
     def beside(self, one: ast.stmt | None, other: ast.stmt | None) -> bool:
         """Whether two statements stand in one block."""
         return one is not None and other is not None and other in self.block(one)
 
-    def loop(self, one: ast.stmt | None) -> ast.For | ast.While | None:
+    def loop(self, statement: ast.stmt | None) -> ast.For | ast.While | None:
         """The innermost loop around a statement, if its lines are its own."""
-        around = self.places.find(ast.For, ast.While, at=one.lineno if one is not None else 0)
+        around = self.places.find(ast.For, ast.While, at=statement.lineno if statement is not None else 0)
         return around[-1] if around and around[-1].body[0].lineno > around[-1].lineno else None
 
     def parts(self, kind: type, fits: Callable[[Any], bool] = lambda node: True) -> list[Any]:
@@ -156,7 +156,7 @@ def written(seen: Observation, finding: Finding) -> list[Change]:
         code = Code(seen, finding)
         changes = _called(code) or (way(code) if way is not None else None) or _by_pattern(code)
         if changes and all(change.new != change.old for change in changes):
-            copies = any("copy.deepcopy(" in one.new for one in changes)
+            copies = any("copy.deepcopy(" in change.new for change in changes)
             if copies and not re.search(r"^import copy\b", seen.places.text, re.MULTILINE):
                 changes.append(code.instead(seen.places.tree.body[0], "import copy\n{old}"))
             ast.parse(applied(seen.places.text, changes))
@@ -227,7 +227,7 @@ def _registered(code: Code) -> Changes:
 def _one_shape(code: Code) -> Changes:
     differences = code.parts(ast.BinOp, lambda node: isinstance(node.op, ast.Sub))
     calls = code.parts(ast.Call, lambda node: len(node.args) >= 2)
-    sides = [(one.left, one.right) for one in differences] or [one.args[:2] for one in calls]
+    sides = [(difference.left, difference.right) for difference in differences] or [call.args[:2] for call in calls]
     a, b = code.finding.told["ranks"]
     longer = sides[0][0 if a > b else 1] if len(sides) == 1 else None
     return code.put(longer, f"{code.operand(longer)}.squeeze(1)") if longer is not None and a != b else None
@@ -253,15 +253,15 @@ def _detached_between(code: Code) -> Changes:
     if name.startswith("self.") and isinstance(code.here, ast.Assign):
         value = code.here.value
         if isinstance(value, ast.Tuple):
-            return code.put(value, f"({', '.join(f'{code.operand(one)}.detach()' for one in value.elts)})")
+            return code.put(value, f"({', '.join(f'{code.operand(element)}.detach()' for element in value.elts)})")
         if isinstance(value, ast.BinOp):
             return code.put(value, f"{code.operand(value)}.detach()")
-        read = code.parts(ast.Attribute, lambda one: ast.unparse(one) == name and isinstance(one.ctx, ast.Load))
+        read = code.parts(ast.Attribute, lambda node: ast.unparse(node) == name and isinstance(node.ctx, ast.Load))
         begins = f"{name} = None" in code.places.text
         return code.put(read[0], f"{name}.detach()") if len(read) == 1 and not begins else None
     if back is None or not name.isidentifier() or code.loop(back) is None:
         return None
-    several = any("[" in one for one in tensors)
+    several = any("[" in tensor for tensor in tensors)
     cut = f"tuple(state.detach() for state in {name})" if several else f"{name}.detach()"
     return [code.instead(back, f"{{old}}\n{name} = {cut}")]
 
@@ -269,7 +269,7 @@ def _detached_between(code: Code) -> Changes:
 def _as_numbers(code: Code) -> Changes:
     """What is kept without its history."""
     learnt = {value.name for value in code.seen.values if value.requires_grad and value.name}
-    names = [one for one in code.parts(ast.Name, lambda one: one.id in learnt) if isinstance(one.ctx, ast.Load)]
+    names = [name for name in code.parts(ast.Name, lambda name: name.id in learnt) if isinstance(name.ctx, ast.Load)]
     if isinstance(code.here, (ast.Assign, ast.AugAssign)) and not re.search(r"\+= [\[(]", code.code):
         return None  # by a pattern
     return code.put(names[0], f"{names[0].id}.detach()") if len(names) == 1 else None
@@ -288,11 +288,11 @@ def _held_too(code: Code) -> Changes:
     """The parameters in the optimizer that lacks them, in place of what does not learn by it."""
     call, roots = getattr(code.here, "value", None), {name.partition(".")[0] for name in code.finding.tensors}
     given = code.places.where_given(root := min(roots, default=""))
-    own = next((one for one in code.seen.optimizers if one.line == code.line), None)
+    own = next((optimizer for optimizer in code.seen.optimizers if optimizer.line == code.line), None)
     if not isinstance(call, ast.Call) or not call.args or len(roots) != 1 or given is None or own is None:
         return None
-    old, others = code.text(call.args[0]), (one for one in code.seen.optimizers if one is not own)
-    doubled = any(set(own.leaves) <= set(one.leaves) for one in others)
+    old, others = code.text(call.args[0]), (optimizer for optimizer in code.seen.optimizers if optimizer is not own)
+    doubled = any(set(own.leaves) <= set(other.leaves) for other in others)
     idle = not any(code.seen.leaves[nr].gradients for nr in own.leaves)
     instead = doubled or idle or old.startswith(f"{root}.")
     alone = root in code.finding.tensors  # a tensor, and not the parameters of a module
@@ -303,7 +303,7 @@ def _held_too(code: Code) -> Changes:
 def _training_again(code: Code) -> Changes:
     """train() at the beginning of each turn of the training."""
     match = re.search(r"([\w.]+)\.eval\(\)", code.code)
-    step = next((one for one in reversed(code.seen.moments) if one.kind == "step"), None)
+    step = next((moment for moment in reversed(code.seen.moments) if moment.kind == "step"), None)
     loop = code.loop(code.statement(step.line)) if step is not None else None
     if match is None or loop is None or code.places.where_given(match[1]) is None:
         return [Change(code.line, code.code, code.code.replace(".eval()", ""))] if _given(code.here) else None
@@ -340,11 +340,11 @@ def _stepping(code: Code) -> Changes:
 def _in_place_of_names(code: Code) -> Changes:
     """All updates of a step as writes under no_grad, and the gradients set back."""
     changes, names = [], []
-    for one in code.block(code.here) if code.here is not None else ():
-        match = re.match(r"(\w+) = \1 ([-+]) (.*\.grad\b.*)", code.old(one.lineno))
+    for statement in code.block(code.here) if code.here is not None else ():
+        match = re.match(r"(\w+) = \1 ([-+]) (.*\.grad\b.*)", code.old(statement.lineno))
         if match is not None:
             update = f"with {code.places.engine_name}.no_grad(): {match[1]} {match[2]}= {match[3]}"
-            changes.append(code.instead(one, update))
+            changes.append(code.instead(statement, update))
             names.append(match[1])
     if not names or code.line not in [change.line for change in changes]:
         return None

@@ -142,8 +142,8 @@ def judged(asked: Question, after: Observation, found: list[Finding], raised: Ba
     """Whether the claim of a finding still holds in what was seen of the changed program."""
     finding, tensors = asked.finding, {*asked.finding.tensors}
     was_cut = finding.group == 1 and finding.cut is not None
-    alike = [one for one in found if not one.tensors or not tensors or tensors & {*one.tensors}]
-    same = [one for one in alike if one.kind == finding.kind]
+    alike = [other for other in found if not other.tensors or not tensors or tensors & {*other.tensors}]
+    same = [other for other in alike if other.kind == finding.kind]
     done = sum(each.done for each in after.passes)
     ended = isinstance(raised, (Outside, OSError))  # a TimeoutError is an OSError
     if ended and len(after.passes) < asked.had:
@@ -165,7 +165,7 @@ def judged(asked: Question, after: Observation, found: list[Finding], raised: Ba
     named = {leaf.name for leaf in after.leaves if leaf.name in asked.learnt}
     if lost := sorted(named - {leaf.name for leaf in after.leaves if leaf.gradients}):
         return Trial(False, f"{listed(lost)} no longer got a gradient")
-    if finding.group == 3 and not all(math.isfinite(one) for each in after.passes for one in each.got.values()):
+    if finding.group == 3 and not all(math.isfinite(number) for each in after.passes for number in each.got.values()):
         return Trial(False, "a gradient was still not finite")
     # Where nothing makes use of a gradient that is there now, nobody may want it: no optimizer, no `.grad`, no update.
     used = any(leaf.held or leaf.asked or leaf.writes for leaf in leaves)

@@ -102,7 +102,7 @@ class Comparison:
     @property
     def counted(self) -> str:
         """How many details of the graph differ, by kind, such as `saved tensors (2), edges (1)`; empty for none."""
-        counts = Counter(_PLURAL.get(one.what, f"{one.what}s") for one in self.details)
+        counts = Counter(_PLURAL.get(detail.what, f"{detail.what}s") for detail in self.details)
         return ", ".join(f"{name} ({count})" for name, count in counts.items())
 
     @property
@@ -137,8 +137,12 @@ class Comparison:
                 if had[0] is not None and had[1] is not None and not distance(had[0], had[1], self.rounded)[2]:
                     return f"{_place(left, mine)}: its value is {brief(had[0])}, PyTorch's is {brief(had[1])}"
         arrived = [
-            {event.node: event.gradients[0].array for event in one.events if event.kind == "run" and event.gradients}
-            for one in (self.ours, self.theirs)
+            {
+                event.node: event.gradients[0].array
+                for event in recording.events
+                if event.kind == "run" and event.gradients
+            }
+            for recording in (self.ours, self.theirs)
         ]
         partner: dict[str | None, str | None] = {other: mine for mine, other in pairs}
         for key, theirs in arrived[1].items():
@@ -159,7 +163,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         lines = [self.verdict, *(f"- {difference}" for difference in self.differences if not self.missing)]
-        lines += [f"  (detail) {one}" for one in self.details[:LISTED_DETAILS] if not self.missing]
+        lines += [f"  (detail) {detail}" for detail in self.details[:LISTED_DETAILS] if not self.missing]
         if len(self.details) > LISTED_DETAILS and not self.missing:
             lines.append(f"  (and {len(self.details) - LISTED_DETAILS} more details: .details)")
         return "\n".join([*lines, str(self.timing)] if self.timing is not None else lines)
@@ -208,7 +212,7 @@ def compare(
         made.table.append(Difference("engine", "the program", "run it", missing))
         return made
     _judge(made)
-    if any(one.difference is not None for one in made.differences):
+    if any(difference.difference is not None for difference in made.differences):
         made.shaken = _recorded_on(TORCH, program, device, inputs, shaken=True)
         made.table, made.nodes = [], []
         _judge(made)
@@ -225,8 +229,8 @@ def _judge(made: Comparison) -> None:
     _nodes(made)
     _order(made)
     _tensors(made)
-    for one in made.table:
-        one.engine = made.ours.engine
+    for row in made.table:
+        row.engine = made.ours.engine
 
 
 def _recorded_on(
@@ -364,7 +368,7 @@ def _paired(left: Graph, right: Graph, rounded: float) -> list[tuple[str | None,
 
 
 def _shapes(graph: Graph, key: str) -> tuple[Any, ...]:
-    return tuple(tuple(graph.values[one].shape or ()) for one in graph.ops[key].outputs)
+    return tuple(tuple(graph.values[output].shape or ()) for output in graph.ops[key].outputs)
 
 
 def _same_values(left: Graph, right: Graph, mine: str | None, other: str | None, rounded: float) -> bool:
@@ -381,9 +385,9 @@ def _bare(saved: Saved) -> Any:
 def _kept(graph: Graph, saved: list[Saved]) -> str:
     """The tensors that a node saves for its backward: `self = x, other = 0.5 (freed)`."""
     told = []
-    for one in saved:
-        what = graph.values[one.value].title if one.value is not None else one.text
-        told.append(f"{one.name}{f' = {what}' if what else ''}{'' if one.state == 'alive' else f' ({one.state})'}")
+    for kept in saved:
+        what = graph.values[kept.value].title if kept.value is not None else kept.text
+        told.append(f"{kept.name}{f' = {what}' if what else ''}{'' if kept.state == 'alive' else f' ({kept.state})'}")
     return ", ".join(told) or "nothing"
 
 
@@ -413,7 +417,7 @@ def _order(made: Comparison) -> None:
         for number, name in enumerate(ours, 1):
             where = f"step {number} of the backward pass"
             made.table.append(Difference("order", where, name, name, True, detail=True))
-    elif not any(one.what in ("node", "error") for one in (*made.differences, *made.details)):
+    elif not any(difference.what in ("node", "error") for difference in (*made.differences, *made.details)):
         made.table.append(Difference("order", "the backward pass", ", ".join(ours), ", ".join(theirs), detail=True))
 
 

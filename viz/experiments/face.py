@@ -38,32 +38,32 @@ class Module:
 
     def _named(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
         yield prefix, self
-        for name, one in vars(self).items():
-            if isinstance(one, Module):
-                yield from one._named(f"{prefix}{name}.")
+        for name, value in vars(self).items():
+            if isinstance(value, Module):
+                yield from value._named(f"{prefix}{name}.")
 
     def children(self) -> list[Module]:
-        return [one for one in vars(self).values() if isinstance(one, Module)]
+        return [value for value in vars(self).values() if isinstance(value, Module)]
 
     def modules(self) -> list[Module]:
-        return [one for _, one in self._named()]
+        return [child for _, child in self._named()]
 
     def named_parameters(self) -> list[tuple[str, Any]]:
-        linear = [(prefix, one) for prefix, one in self._named() if isinstance(one, Linear)]
-        return [(f"{prefix}{name}", getattr(one, name)) for prefix, one in linear for name in ("weight", "bias")]
+        linear = [(prefix, child) for prefix, child in self._named() if isinstance(child, Linear)]
+        return [(f"{prefix}{name}", getattr(layer, name)) for prefix, layer in linear for name in ("weight", "bias")]
 
     def parameters(self) -> list[Any]:
-        return [one for _, one in self.named_parameters()]
+        return [parameter for _, parameter in self.named_parameters()]
 
     def state_dict(self) -> dict[str, np.ndarray]:
         """A copy of each parameter's numbers."""
-        face = next(one.face for one in self.modules() if isinstance(one, Linear))
-        return {name: np.array(face.array(one)) for name, one in self.named_parameters()}
+        face = next(module.face for module in self.modules() if isinstance(module, Linear))
+        return {name: np.array(face.array(parameter)) for name, parameter in self.named_parameters()}
 
     def load_state_dict(self, state: Mapping[str, np.ndarray]) -> None:
-        for prefix, one in self._named():
-            if isinstance(one, Linear):
-                one.weight, one.bias = (one.face.leaf(state[f"{prefix}{name}"]) for name in ("weight", "bias"))
+        for prefix, child in self._named():
+            if isinstance(child, Linear):
+                child.weight, child.bias = (child.face.leaf(state[f"{prefix}{name}"]) for name in ("weight", "bias"))
 
     def eval(self) -> Module:
         return self
@@ -74,7 +74,7 @@ class Linear(Module):
 
     def __init__(self, inputs: int, outputs: int) -> None:
         drawn = self.face.core.module.nn.Linear(inputs, outputs)
-        self.weight, self.bias = (self.face.leaf(self.face.core.array(one)) for one in (drawn.weight, drawn.bias))
+        self.weight, self.bias = (self.face.leaf(self.face.core.array(array)) for array in (drawn.weight, drawn.bias))
 
     def forward(self, x: Any) -> Any:
         x = x if isinstance(x, self.face.own.tensor_type) else self.face.T.tensor(x)
@@ -83,11 +83,11 @@ class Linear(Module):
 
 class Sequential(Module):
     def __init__(self, *parts: Module) -> None:
-        vars(self).update((str(place), one) for place, one in enumerate(parts))
+        vars(self).update((str(place), part) for place, part in enumerate(parts))
 
     def forward(self, x: Any) -> Any:
-        for one in self.children():
-            x = one(x)
+        for child in self.children():
+            x = child(x)
         return x
 
 
@@ -108,14 +108,14 @@ class SGD:
         self.before: list[Any] = [0.0] * len(self.parameters)
 
     def zero_grad(self) -> None:
-        for one in self.parameters:
-            one.grad = None
+        for parameter in self.parameters:
+            parameter.grad = None
 
     def step(self) -> None:
-        for place, one in enumerate(self.parameters):
-            grad = self.face.array(one.grad) + self.weight_decay * self.face.array(one)
+        for place, parameter in enumerate(self.parameters):
+            grad = self.face.array(parameter.grad) + self.weight_decay * self.face.array(parameter)
             self.before[place] = grad = self.momentum * self.before[place] + grad
-            self.face.subtract(one, self.lr * grad)
+            self.face.subtract(parameter, self.lr * grad)
 
 
 class Face:

@@ -91,8 +91,8 @@ def _second_backward(program: Program, state: dict[str, Any], graph: Graph) -> l
     why = "what the nodes saved stays in memory for the second pass; the gradients add up"
     ways: list[_Way] = [("keep the graph: retain_graph=True", why, {"retain_graph": True})]
     calls = state.get("passes") or {}
-    if (state.get("backwards") or 1) > 1 or any((one.get("backwards") or 1) > 1 for one in calls.values()):
-        once = {line: {name: on for name, on in one.items() if name != "backwards"} for line, one in calls.items()}
+    if (state.get("backwards") or 1) > 1 or any((call.get("backwards") or 1) > 1 for call in calls.values()):
+        once = {line: {name: on for name, on in call.items() if name != "backwards"} for line, call in calls.items()}
         ways.append(("call backward() once", "one pass, one gradient", {"backwards": 1, "passes": once}))
     return ways
 

@@ -152,14 +152,16 @@ class Mistakes(list[MistakeLesson]):
     """The common mistakes in order. Shows itself as a table."""
 
     def __repr__(self) -> str:
-        return "\n".join(f"{one.mistake.number:2}. {one.name!r}: {one.mistake.title}{_mute(one)}" for one in self)
+        return "\n".join(
+            f"{outcome.mistake.number:2}. {outcome.name!r}: {outcome.mistake.title}{_mute(outcome)}" for outcome in self
+        )
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{one.mistake.number}</td>"
-            f"<td style='text-align: left'>{html.escape(one.mistake.title)}{_mute(one)}</td>"
-            f'<td style="text-align: left"><code>viz.mistake("{html.escape(one.name)}")</code></td></tr>'
-            for one in self
+            f"<tr><td>{outcome.mistake.number}</td>"
+            f"<td style='text-align: left'>{html.escape(outcome.mistake.title)}{_mute(outcome)}</td>"
+            f'<td style="text-align: left"><code>viz.mistake("{html.escape(outcome.name)}")</code></td></tr>'
+            for outcome in self
         )
         head = "<th></th><th style='text-align: left'>mistake</th><th style='text-align: left'>to see it</th>"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"

@@ -100,7 +100,7 @@ def _losses(box: tuple[float, float, float, float], learners: Sequence[Learner |
     runs = [(index, learner) for index, learner in enumerate(learners) if learner is not None]
     longest = max(len(learner.losses) for _, learner in runs)
     finite = [loss for _, learner in runs for loss in learner.losses if math.isfinite(loss)]
-    first = max((one.losses[0] for _, one in runs if one.losses and math.isfinite(one.losses[0])), default=1.0)
+    first = max((run.losses[0] for _, run in runs if run.losses and math.isfinite(run.losses[0])), default=1.0)
     scale = Scale([0.0, *([loss for loss in finite if loss <= 100 * max(first, 1.0)] or [1.0])])
     room = 0.07 * (scale.high - scale.low) or 1.0
     bottom = scale.low - room if scale.logarithmic else 0.0

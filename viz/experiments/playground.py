@@ -176,7 +176,7 @@ def setting_of(given: Mapping[str, Any], base: Setting | None = None, own: Itera
         TypeError: there is no setting of that name; the message lists the settings.
         ValueError: a setting cannot have that value; the message says what it can have.
     """
-    known = [one.name for one in fields(Setting)]
+    known = [field.name for field in fields(Setting)]
     values: dict[str, Any] = {}
     for name, value in given.items():
         if name not in known:
@@ -215,12 +215,12 @@ def _checked(name: str, value: Any) -> Any:
 
 def _features_of(value: Any) -> str:
     """Names of features, in their order, separated by spaces."""
-    names = value.split() if isinstance(value, str) else [str(one) for one in value]
-    unknown = [one for one in names if one not in FEATURES]
+    names = value.split() if isinstance(value, str) else [str(name) for name in value]
+    unknown = [name for name in names if name not in FEATURES]
     if unknown or not names:
         known = ", ".join(FEATURES)
         raise ValueError(f"features is at least one of {known}, separated by spaces, not {value!r}")
-    return " ".join(one for one in FEATURES if one in names)
+    return " ".join(name for name in FEATURES if name in names)
 
 
 def _written(number: float) -> str:
@@ -234,13 +234,13 @@ def points_of(given: Iterable[Any]) -> tuple[Point, ...]:
         ValueError: one of them is not such a point or lies outside the plane, or there are more than 300.
     """
     points = []
-    for one in given:
+    for setting in given:
         try:
-            x, y, label = (float(part) for part in one)
+            x, y, label = (float(part) for part in setting)
         except (TypeError, ValueError):
-            raise ValueError(f"a point is (x, y, class), such as (0.5, -0.2, 1), not {one!r}") from None
+            raise ValueError(f"a point is (x, y, class), such as (0.5, -0.2, 1), not {setting!r}") from None
         if not (abs(x) <= REACH and abs(y) <= REACH and label in (0, 1)):
-            raise ValueError(f"{one!r}: x and y must be between -{REACH} and {REACH}, and the class must be 0 or 1")
+            raise ValueError(f"{setting!r}: x and y must be between -{REACH} and {REACH}, and the class must be 0 or 1")
         points.append((round(x, 3), round(y, 3), int(label)))
     if len(points) > OWN:
         raise ValueError(f"{len(points)} points are too many; {OWN} is the most that a picture can show well")
@@ -449,7 +449,7 @@ class Learner:
             self._try()
         self._names = self._begun()
         self.module = self._names["T"]
-        self.layers = [one for one in self._names["model"].modules() if isinstance(one, self.module.nn.Linear)]
+        self.layers = [module for module in self._names["model"].modules() if isinstance(module, self.module.nn.Linear)]
         self._inputs, self._labels = self._points("X", "y")
         self._tested = self._points("X_test", "y_test") if self.setting.test else (self._inputs[:0], self._labels[:0])
         # A network of the same shape, to evaluate any of its states.
@@ -497,7 +497,7 @@ class Learner:
 
     def nearest(self, at: int) -> int:
         """The last entry of `kept` that is not after `at`."""
-        return max(one for one in self._states if one <= at)
+        return max(step for step in self._states if step <= at)
 
     def step(self) -> None:
         """Run one pass of the program's loop."""
@@ -512,7 +512,9 @@ class Learner:
         self.losses.append(float(array(self._names["loss"])))
         if self.setting.test:
             self.test_losses.append(float(array(self._names["test_loss"])))
-        self.sizes.append([None if one.weight.grad is None else _rms(array(one.weight.grad)) for one in self.layers])
+        self.sizes.append(
+            [None if layer.weight.grad is None else _rms(array(layer.weight.grad)) for layer in self.layers]
+        )
         self._keep()
         if not math.isfinite(self.losses[-1]):
             self.ended = f"At step {self.taken} the loss is {self.losses[-1]}: {self._why()}"
@@ -537,8 +539,8 @@ class Learner:
         """Store the network's state, and drop some earlier ones if there are too many."""
         self._states[self.taken] = copy.deepcopy(self._names["model"].state_dict())
         self._gradients[self.taken] = [
-            None if one.weight.grad is None else self.engine.array(one.weight.grad)[:SHOWN, :SHOWN].copy()
-            for one in self.layers
+            None if layer.weight.grad is None else self.engine.array(layer.weight.grad)[:SHOWN, :SHOWN].copy()
+            for layer in self.layers
         ]
         while len(self._states) > KEPT:
             self._stride *= 2
@@ -590,8 +592,8 @@ class Learner:
         outputs, hidden = self._asks(at, self._given(_PLACES))
         shown = [layer[:, :SHOWN].T.reshape(-1, GRID, GRID)[:, ::2, ::2] for layer in hidden]
         state = self._states[at]
-        found = [self.engine.array(one) for name, one in state.items() if name.endswith("weight")]
-        weights = [one[:SHOWN, :SHOWN].astype(np.float64) for one in found if one.ndim == 2]
+        found = [self.engine.array(tensor) for name, tensor in state.items() if name.endswith("weight")]
+        weights = [array[:SHOWN, :SHOWN].astype(np.float64) for array in found if array.ndim == 2]
         gradients = list(self._gradients.get(at, [None] * len(weights)))
         if not self.numbers:  # two scores, of which the difference counts
             weights[-1] = weights[-1][1:] - weights[-1][:1]
@@ -643,7 +645,7 @@ class Learner:
         loop = _loop(self.setting, self.numbers)
         if self.own is None:
             return record(loop, self.setting.engine, inputs=given)
-        leaves = {id(one): f"model.{name}" for name, one in names["model"].named_parameters()}
+        leaves = {id(parameter): f"model.{name}" for name, parameter in names["model"].named_parameters()}
         return TeachingRecorder(self.own, Source(loop), leaves).run({**given, "T": names["T"]})
 
 

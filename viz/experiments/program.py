@@ -302,7 +302,7 @@ def statements(tree: ast.Module) -> Iterator[ast.stmt]:
     while waiting:
         statement = waiting.pop()
         yield statement
-        inner = [one for block in blocks(statement) for one in block]
+        inner = [child for block in blocks(statement) for child in block]
         waiting.extend(sorted(inner, key=lambda s: (s.lineno, s.col_offset), reverse=True))
 
 

@@ -62,7 +62,9 @@ class Switch:
     def own(self, program: Program, key: Any) -> Any:
         """Where it stands in the program as written; None where only a run can tell."""
         if self.at == "input":
-            return next((getattr(one, self.name, self.off) for one in program.inputs if one.name == key), self.off)
+            return next(
+                (getattr(tensor, self.name, self.off) for tensor in program.inputs if tensor.name == key), self.off
+            )
         if self.at == "call":
             asked = next((line.passes for line in program.lines if str(line.first) == key), ())
             return self.on if self.name in asked else self.off

@@ -140,7 +140,7 @@ class Training:
             behind = [run for run in self.runs if len(run.steps) < target and not run.ended]
             if not behind:
                 return
-            run = min(behind, key=lambda one: len(one.steps))
+            run = min(behind, key=lambda run: len(run.steps))
             recorded = self.engine.module.is_grad_enabled()
             try:
                 self._stepping = True
@@ -153,7 +153,7 @@ class Training:
                 raise
             except Exception as error:
                 if not run.steps:  # a run that cannot start does not count
-                    self.runs = [one for one in self.runs if one is not run]
+                    self.runs = [known for known in self.runs if known is not run]
                     raise
                 sentence = explain(type(error).__name__, str(error))
                 run.ended = f"step {len(run.steps)} raises {type(error).__name__}: {error} {sentence}".strip()
@@ -323,7 +323,7 @@ def point(step: Step) -> Point:
 def _settings_of(program: Callable[..., Any]) -> dict[str, Any]:
     """The arguments whose default is a number or a boolean: they can be set from outside."""
     parameters = list(inspect.signature(program).parameters.values())
-    return {one.name: one.default for one in parameters[1:] if isinstance(one.default, (bool, int, float))}
+    return {p.name: p.default for p in parameters[1:] if isinstance(p.default, (bool, int, float))}
 
 
 def _is_function(loss: Any, engine: Engine) -> bool:

@@ -41,7 +41,7 @@ def animated(
     """
     timeline = _Timeline(len(states), seconds)
     looks = [svg.elements(drawing, layout, identity, state) for state in states]
-    body = [timeline.show([_NEEDED_BY_PATCHES.sub("", look) for look in one]) for one in zip(*looks, strict=True)]
+    body = [timeline.show([_NEEDED_BY_PATCHES.sub("", look) for look in frame]) for frame in zip(*looks, strict=True)]
     for position in range(max(map(len, notes))):
         lines = [note[position] if position < len(note) else "" for note in notes]
         body.append(timeline.show([svg.note(position, line, layout) for line in lines]))
@@ -67,7 +67,7 @@ class _Timeline:
             return looks[0]
         parts = []
         for look in dict.fromkeys(looks):
-            when = tuple(one == look for one in looks)
+            when = tuple(shown == look for shown in looks)
             name = self._names.setdefault(when, f"k{len(self._names)}")
             parts.append(f'<g class="{name}">{look}</g>')
         return "".join(parts)

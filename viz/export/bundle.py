@@ -34,7 +34,7 @@ def style(*names: str) -> str:
     sheets: dict[str, None] = {}
     for name in names:
         needed = [name] if name.endswith(".css") else _needed(name)
-        sheets.update(dict.fromkeys(f"{one.rpartition('.')[0]}.css" for one in needed))
+        sheets.update(dict.fromkeys(f"{script.rpartition('.')[0]}.css" for script in needed))
     return "".join(map(_text, sheets))
 
 

@@ -139,12 +139,12 @@ class Frames:
         """The look of every element at a step: with `patches`, also of those that this picture does not draw."""
         if not -self.count <= step < self.count:
             raise IndexError(f"step must be from 0 to {self.count - 1}, not {step}")
-        state = {key: State(one.classes, dict(one.text)) for key, one in self._first.items()}
+        state = {key: State(drawn.classes, dict(drawn.text)) for key, drawn in self._first.items()}
         for patch in (patches or self._patches)[1 : step % self.count + 1]:
             for key, change in patch.items():
-                one = state.setdefault(key, State())
-                one.classes = change.get("class", one.classes)
-                one.text.update(change.get("text", {}))
+                element = state.setdefault(key, State())
+                element.classes = change.get("class", element.classes)
+                element.text.update(change.get("text", {}))
         return state
 
     def picture(self, step: int | None, theme: str) -> Picture:
@@ -167,15 +167,15 @@ class Frames:
 
     def changes(self, theme: str, step: int) -> list[list[film.Piece]]:
         """What each step changes in the picture, in areas whose edges are multiples of `step` pixels."""
-        states = [self.state(one) for one in range(self.count)]
-        notes = [_wrapped(f"{one.title}. {one.sentence}", self._layout.width) for one in self._director.steps]
+        states = [self.state(number) for number in range(self.count)]
+        notes = [_wrapped(f"{step.title}. {step.sentence}", self._layout.width) for step in self._director.steps]
         return film.changes(self._drawing, self._layout, states, notes, theme, step)
 
     def animated(self, theme: str = "auto", seconds: float = 1.2) -> str:
         """All steps as one animated SVG."""
         about = [
-            f"{number} of {self.count}. {one.title}. {one.sentence}"
-            for number, one in enumerate(self._director.steps, 1)
+            f"{number} of {self.count}. {step.title}. {step.sentence}"
+            for number, step in enumerate(self._director.steps, 1)
         ]
         notes = [_wrapped(text, self._layout.width) for text in about]
         states = [self.state(step) for step in range(self.count)]
@@ -196,12 +196,16 @@ def _film(frames: Frames | Stills, theme: str, scale: float | None, seconds: flo
         made = frames.changes(theme, film.grain(scale))
     else:  # of equal pictures one after the other the first is drawn
         pictures = [frames.svg(step, theme, plain=True) for step in range(frames.count)]
-        drawn = [one.partition("</desc>")[2] for one in pictures]
+        drawn = [picture.partition("</desc>")[2] for picture in pictures]
         made = [
-            ([] if drawn[place] == drawn[place - 1] else film.parts(one, frames.areas(place), size, film.grain(scale)))
+            (
+                []
+                if drawn[place] == drawn[place - 1]
+                else film.parts(picture, frames.areas(place), size, film.grain(scale))
+            )
             if place
-            else [((0.0, 0.0, *size), one)]
-            for place, one in enumerate(pictures)
+            else [((0.0, 0.0, *size), picture)]
+            for place, picture in enumerate(pictures)
         ]
     return film.gif(made, lambda piece: png(piece, scale), scale, seconds)
 
@@ -218,7 +222,7 @@ def _wrapped(text: str, width: float) -> list[str]:
 def _form(path: Path, known: tuple[str, ...]) -> str:
     form = path.suffix.lower().lstrip(".")
     if form not in known:
-        raise ValueError(f"{path.name!r}: the suffix must be one of {', '.join('.' + one for one in known)}")
+        raise ValueError(f"{path.name!r}: the suffix must be one of {', '.join('.' + suffix for suffix in known)}")
     return form
 
 
@@ -263,7 +267,9 @@ def with_used_styles(picture: str) -> str:
 
     def kept(rule: re.Match[str]) -> str:
         selectors = re.sub(r":not\([^)]*\)", "", rule[1]).split(",")
-        return rule[0] if any(there.issuperset(re.findall(r"\.([a-z][\w-]*)", one)) for one in selectors) else ""
+        return (
+            rule[0] if any(there.issuperset(re.findall(r"\.([a-z][\w-]*)", selector)) for selector in selectors) else ""
+        )
 
     return re.sub(
         r"<style>.*?</style>", lambda sheet: re.sub(r"([^{}]+)\{[^{}]*\}", kept, sheet[0]), picture, flags=re.DOTALL

@@ -29,7 +29,7 @@ Piece = tuple[Area, str]  # where it belongs, in pixels of the picture, and what
 def sharpest(size: tuple[float, float], scale: float) -> float:
     """The scale of a GIF unless one is given."""
     area = size[0] * size[1]
-    fits = (one for one in (scale, *SMALLER) if area * one * one <= (ENOUGH if one > 1 else MOST))
+    fits = (factor for factor in (scale, *SMALLER) if area * factor * factor <= (ENOUGH if factor > 1 else MOST))
     return next(fits, SMALLER[-1])
 
 
@@ -109,7 +109,7 @@ def _along(curve: Sequence[tuple[float, float]]) -> list[Area]:
         for part in range(1, parts + 1):
             t = part / parts
             weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
-            x, y = (sum(w * one[axis] for w, one in zip(weights, corners, strict=True)) for axis in (0, 1))
+            x, y = (sum(w * corner[axis] for w, corner in zip(weights, corners, strict=True)) for axis in (0, 1))
             points.append((x, y))
     beyond = svg.EDGE - svg.MARGIN, svg.EDGE + svg.MARGIN
     return [
@@ -141,8 +141,8 @@ def _snapped(area: Area, size: tuple[float, float], step: int) -> Area:
 def _joined(areas: Iterable[Area]) -> list[Area]:
     """The areas; two as one where that is not more to draw."""
     found: list[Area] = []
-    for one in areas:
-        area = one
+    for given in areas:
+        area = given
         while (
             other := next((each for each in found if _size(_both(each, area)) <= _size(each) + _size(area)), None)
         ) is not None:
@@ -177,13 +177,13 @@ def gif(frames: Sequence[list[Piece]], draw: Callable[[str], bytes], scale: floa
         )
         bar.show(number + 1)
     bar.close()
-    palette = _palette(image, [one for pieces in drawn for _, one in pieces])
+    palette = _palette(image, [piece for pieces in drawn for _, piece in pieces])
     shown = drawn[0][0][1].quantize(palette=palette, dither=0)
     whole = [shown]
     for later in drawn[1:]:
         shown = shown.copy()
-        for place, one in later:
-            shown.paste(one.quantize(palette=palette, dither=0), place)
+        for place, piece in later:
+            shown.paste(piece.quantize(palette=palette, dither=0), place)
         whole.append(shown)
     durations = [int(seconds * 1000)] * (len(whole) - 1) + [int(seconds * 3000)]
     out = io.BytesIO()
@@ -193,12 +193,15 @@ def gif(frames: Sequence[list[Piece]], draw: Callable[[str], bytes], scale: floa
 
 def _palette(image: Any, drawn: list[Any]) -> Any:
     """The colours that all frames share, from every third pixel of each piece."""
-    parts = [one.resize((max(1, one.width // 3), max(1, one.height // 3)), image.Resampling.NEAREST) for one in drawn]
-    sample = image.new("RGB", (max(one.width for one in parts), sum(one.height for one in parts)))
+    parts = [
+        picture.resize((max(1, picture.width // 3), max(1, picture.height // 3)), image.Resampling.NEAREST)
+        for picture in drawn
+    ]
+    sample = image.new("RGB", (max(part.width for part in parts), sum(part.height for part in parts)))
     top = 0
-    for one in parts:
-        sample.paste(one, (0, top))
-        top += one.height
+    for part in parts:
+        sample.paste(part, (0, top))
+        top += part.height
     paper = sample.getpixel((0, 0))
     made = sample.quantize(COLOURS)
     colours = made.getpalette()

@@ -70,5 +70,5 @@ def _of_the_system() -> Iterator[str]:
     elif sys.platform == "win32":
         places = [windows / "Fonts", home / "AppData/Local/Microsoft/Windows/Fonts"]
     for place in places:
-        fonts = [str(one) for one in place.rglob("*") if one.suffix.lower() in SUFFIXES]
+        fonts = [str(file) for file in place.rglob("*") if file.suffix.lower() in SUFFIXES]
         yield from sorted(fonts, key=lambda font: (len(font), font))

@@ -39,15 +39,15 @@ def draw(picture: str, fonts: list[str]) -> bytes:
     for font in fonts[2:]:
         document.add_font(font, "", font)
     document.set_fallback_fonts(fonts[2:], exact_match=False)
-    document.set_title(next((one.text or "" for one in root.iter(f"{_SPACE}title")), ""))
+    document.set_title(next((node.text or "" for node in root.iter(f"{_SPACE}title")), ""))
     document.add_page()
-    rules = _rules(next(one.text or "" for one in root.iter(f"{_SPACE}style")))
+    rules = _rules(next(node.text or "" for node in root.iter(f"{_SPACE}style")))
     # (element, ancestors' classes and names from the outside in, inherited opacity, offset)
     stack: list[tuple[Any, list[set[str]], float, tuple[float, float]]] = [(root, [], 1.0, (0.0, 0.0))]
     while stack:
         element, above, opacity, (left, top) = stack.pop()
         name = element.tag.removeprefix(_SPACE)
-        path = [*above, {name, *("." + one for one in element.get("class", "").split())}]
+        path = [*above, {name, *("." + name for name in element.get("class", "").split())}]
         look = _look(rules, path)
         opacity *= float(look.get("opacity", element.get("opacity", "1")))
         if look.get("display") == "none" or opacity == 0:
@@ -75,7 +75,7 @@ def _rules(style: str) -> list[tuple[list[set[str]], dict[str, str]]]:
             if chain:
                 found.append((chain, declared))
     # a browser lets the more specific rule win: more classes first, then the later rule
-    found.sort(key=lambda rule: sum(one.startswith(".") for part in rule[0] for one in part))
+    found.sort(key=lambda rule: sum(name.startswith(".") for part in rule[0] for name in part))
     return found
 
 
@@ -115,21 +115,23 @@ def _element(document: Any, element: Any, name: str, look: dict[str, str], left:
         path.style.auto_close = False
         if stroke is not None:
             path.style.stroke_width = float(look.get("stroke-width", "1"))
-            path.style.stroke_dash_pattern = [float(one) for one in _NUMBER.findall(look.get("stroke-dasharray", ""))]
+            path.style.stroke_dash_pattern = [
+                float(number) for number in _NUMBER.findall(look.get("stroke-dasharray", ""))
+            ]
             path.style.stroke_dash_phase = 0
             path.style.stroke_cap_style = look.get("stroke-linecap", "butt")
         if name == "rect":
-            x, y, width, height, radius = (float(element.get(one, "0")) for one in ("x", "y", "width", "height", "rx"))
+            x, y, width, height, radius = (float(element.get(key, "0")) for key in ("x", "y", "width", "height", "rx"))
             path.rectangle(x + left, y + top, width, height, radius, radius)
             return
         for command, numbers in re.findall(r"([MLHVCZmlhv])([^A-Za-z]*)", element.get("d", "")):
-            values = [float(one) for one in _NUMBER.findall(numbers)]
+            values = [float(number) for number in _NUMBER.findall(numbers)]
             if command == "H":
                 values = [values[0] + left]
             elif command == "V":
                 values = [values[0] + top]
             elif command in "MLC":
-                values = [one + (top if position % 2 else left) for position, one in enumerate(values)]
+                values = [value + (top if position % 2 else left) for position, value in enumerate(values)]
             draw_, count = getattr(path, _PATH[command][0]), _PATH[command][1]
             for start in range(0, max(1, len(values)), max(1, count)):
                 draw_(*values[start : start + count])

@@ -20,7 +20,9 @@ class Beside:
         self._came: dict[tuple[int, str], Array | None] = {}  # by pass and value: the complete gradient, or `.grad`
         for event in other.events:
             if event.kind == "run":
-                self._came.update({(event.pass_nr, one.value): one.array for one in event.gradients if one.value})
+                self._came.update(
+                    {(event.pass_nr, gradient.value): gradient.array for gradient in event.gradients if gradient.value}
+                )
         self._left = {
             (event.pass_nr, event.values[0]): event.total for event in other.events if event.kind == "accumulate"
         }

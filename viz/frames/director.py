@@ -104,19 +104,23 @@ class Director:
                     used += 1
                 group = events[position : position + used]
                 # a node may run others in its own backward (as a checkpoint does) and finish only after them
-                own = [one for one in group if one.node in (None, event.node) and one.kind not in ("op", "create")]
+                own = [
+                    nested
+                    for nested in group
+                    if nested.node in (None, event.node) and nested.kind not in ("op", "create")
+                ]
                 self._run(own)
-                for one in group:
-                    if one.kind == "send" and one.node != event.node:
-                        self._finishes(one)
-                    elif one.kind == "freed" and one.node != event.node:
-                        self._free(self.graph.ops[one.node or ""])
-                    elif one.kind == "op":
-                        self._op(one, "backward")
-                    elif one.kind == "create" and self.graph.values[one.values[0]].names:
-                        self._create([one], "backward")
-                    elif one.kind == "create":  # a number that a rule needs is not a step of the program
-                        self._appear(self.graph.values[one.values[0]])
+                for nested in group:
+                    if nested.kind == "send" and nested.node != event.node:
+                        self._finishes(nested)
+                    elif nested.kind == "freed" and nested.node != event.node:
+                        self._free(self.graph.ops[nested.node or ""])
+                    elif nested.kind == "op":
+                        self._op(nested, "backward")
+                    elif nested.kind == "create" and self.graph.values[nested.values[0]].names:
+                        self._create([nested], "backward")
+                    elif nested.kind == "create":  # a number that a rule needs is not a nested of the program
+                        self._appear(self.graph.values[nested.values[0]])
             elif event.kind == "hook":
                 self._hooks.append(event)
             elif event.kind == "done":
@@ -301,9 +305,9 @@ class Director:
         """The text for hooks that ran since the last node and changed nothing."""
         self._hooks_of, self._hooks = self._hooks, []
         return [
-            hooked(self.graph.values[one.values[0]].title, one.gradients[0])
-            for one in self._hooks_of
-            if one.gradients[0].array == one.gradients[1].array
+            hooked(self.graph.values[hook.values[0]].title, hook.gradients[0])
+            for hook in self._hooks_of
+            if hook.gradients[0].array == hook.gradients[1].array
         ]
 
     def _finishes(self, event: Event) -> None:
@@ -352,8 +356,10 @@ class Director:
             other = self._beside.gradient(leaf, total, event.pass_nr, left=True) if self._beside is not None else None
             text = notation.held(None) if total is None else both(f".grad {grids.words(total)}".strip(), other)
             brief_text = both(notation.held(total), other, few=True)
-            for one in {leaf.key, *(sent.value or leaf.key for sent in waiting)}:  # also the version that was used
-                self._passing(one, "running", "done" if total is None else "done has-grad", grad=text, short=brief_text)
+            for passing in {leaf.key, *(sent.value or leaf.key for sent in waiting)}:  # also the version that was used
+                self._passing(
+                    passing, "running", "done" if total is None else "done has-grad", grad=text, short=brief_text
+                )
             self.flow.show(leaf, total)
         title += f"{name} receives {'no' if given is None else 'its'} gradient, AccumulateGrad"
         ready = self._light_up(events[-1])

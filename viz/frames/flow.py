@@ -58,7 +58,7 @@ class Flow:
         there = [gradient for gradient in gradients if gradient.array is not None]
         text = notation.gradient(there[0].array) if len(there) == 1 else f"{len(there)} gradients"
         if 1 < len(there) <= 3:
-            text = f"grad {', '.join(brief(one.array) for one in there)}"
+            text = f"grad {', '.join(brief(gradient.array) for gradient in there)}"
         self.stages["grad_fn"].set(key, None, grad=text if there else NONE)
         self._given[key] = None
         return there[0].array if len(there) == 1 else None
@@ -111,14 +111,14 @@ class Flow:
         stage = self.stages["values"]
         layers = self.layers.setdefault(value.key, [])
         drawn = grids.grid(f"{value.key}d{len(layers)}", array)
-        shown = next((one for one in layers if stage.state.get(one.key, State()).classes == "grad-grid on"), None)
+        shown = next((layer for layer in layers if stage.state.get(layer.key, State()).classes == "grad-grid on"), None)
         if shown is not None:
             stage.set(shown.key, "")
         if drawn is None or len(layers) >= LAYERS:
             if not layers:
                 del self.layers[value.key]
             return
-        same = next((one for one in layers if one.cells == drawn.cells), None)
+        same = next((layer for layer in layers if layer.cells == drawn.cells), None)
         if same is None:
             layers.append(drawn)
         stage.set((same or drawn).key, "grad-grid on")

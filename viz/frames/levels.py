@@ -45,35 +45,35 @@ def levels(graph: Graph, *foldings: Folding) -> list[Level]:
             if key is not None and op.recorded:
                 users.setdefault(key, []).append(op)
     levels: list[Level] = []
-    waiting: list[tuple[Fold, str | None]] = [(one, None) for folding in foldings for one in folding.folds.values()]
+    waiting: list[tuple[Fold, str | None]] = [(fold, None) for folding in foldings for fold in folding.folds.values()]
     known: set[str] = set()
     while waiting and len(levels) < MOST:
-        one, parent = waiting.pop(0)
-        if one.key in known:
+        fold, parent = waiting.pop(0)
+        if fold.key in known:
             continue
-        known.add(one.key)
-        part, folded = inside(graph, one)
+        known.add(fold.key)
+        part, folded = inside(graph, fold)
         border: dict[str, Op] = {}
         for op in part.ops.values():
             behind = [graph.ops[key] for key, _ in op.next if key in graph.ops]
             border.update(
                 {other.key: other for other in (*behind, *users.get(op.key, ())) if other.key not in part.ops}
             )
-        levels.append(Level(one, parent, part, folded, list(border.values())))
-        waiting += [(inner, one.key) for inner in folded.folds.values()]
+        levels.append(Level(fold, parent, part, folded, list(border.values())))
+        waiting += [(inner, fold.key) for inner in folded.folds.values()]
     return levels
 
 
 def details(graph: Graph, foldings: list[Folding], found: list[Level], opened: set[str]) -> dict[str, list[list[str]]]:
     """The details of each fold; `opened` are the keys of those that have a picture."""
     about = {}
-    folded = (one for folding in foldings for one in folding.folds.values())
-    for one in [*folded, *(one for level in found for one in level.folding.folds.values())]:
-        rows = [["folded", f"{one.title(graph)} {one.place}".strip()], ["ops", f"{len(one.ops):,}"]]
-        if one.leaves:
-            rows.append(["leaves", f"{len(one.leaves):,}"])
-        rows.append(["inside", "a click or Enter opens it" if one.key in opened else "too large to include"])
-        about[one.key] = rows
+    folded = (fold for folding in foldings for fold in folding.folds.values())
+    for fold in [*folded, *(fold for level in found for fold in level.folding.folds.values())]:
+        rows = [["folded", f"{fold.title(graph)} {fold.place}".strip()], ["ops", f"{len(fold.ops):,}"]]
+        if fold.leaves:
+            rows.append(["leaves", f"{len(fold.leaves):,}"])
+        rows.append(["inside", "a click or Enter opens it" if fold.key in opened else "too large to include"])
+        about[fold.key] = rows
     return about
 
 

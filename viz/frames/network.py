@@ -253,25 +253,25 @@ def data(whole: Network) -> dict[str, Any]:
     units = {}
     for key, unit in whole.units.items():
         width, height = unit.size
-        one: dict[str, Any] = {"k": unit.kind, "t": unit.title, "r": unit.rows, "w": round(width), "h": height}
+        box: dict[str, Any] = {"k": unit.kind, "t": unit.title, "r": unit.rows, "w": round(width), "h": height}
         if unit.pad < 6:
-            one["p"] = unit.pad
+            box["p"] = unit.pad
         if unit.frozen:
-            one["f"] = True
+            box["f"] = True
         if unit.shared:
-            one["same"] = unit.shared
+            box["same"] = unit.shared
         if unit.kind == "module":
-            one |= {"c": unit.children, "l": unit.layout, "e": unit.links, "n": round(title_width(unit))}
-        units[key] = one
+            box |= {"c": unit.children, "l": unit.layout, "e": unit.links, "n": round(title_width(unit))}
+        units[key] = box
     placed = [
         {
-            "w": round(one.width, 1),
-            "h": round(one.height, 1),
-            "s": [[round(x, 1), round(y, 1)] for x, y in one.spots],
-            "z": [[round(x, 1), round(y, 1)] for x, y in one.sizes],
-            "e": [[[round(x, 1), round(y, 1)] for x, y in curve] for curve in one.curves],
+            "w": round(layout.width, 1),
+            "h": round(layout.height, 1),
+            "s": [[round(x, 1), round(y, 1)] for x, y in layout.spots],
+            "z": [[round(x, 1), round(y, 1)] for x, y in layout.sizes],
+            "e": [[[round(x, 1), round(y, 1)] for x, y in curve] for curve in layout.curves],
         }
-        for one in whole.layouts
+        for layout in whole.layouts
     ]
     return {"units": units, "layouts": placed, "open": whole.first, "sizes": SIZES}
 
@@ -287,7 +287,7 @@ def _gradients(director: Director) -> tuple[Sizes, Sizes]:
     totals: Sizes = {}
     for event in director.recording.events:
         if event.kind == "run" and event.node in director.graph.ops:
-            array = next((one.array for one in event.gradients if one.array is not None), None)
+            array = next((gradient.array for gradient in event.gradients if gradient.array is not None), None)
             runs.setdefault(event.node, []).append((rms(array), event.pass_nr))
         elif event.kind == "accumulate" and event.node in leaves:
             totals.setdefault(leaves[event.node].key, []).append((rms(event.total), event.pass_nr))
@@ -313,7 +313,7 @@ def _patches(
                 continue
             leaf = leaves.get(key)
             own = leaf.key if leaf is not None else key
-            chain = list(dict.fromkeys(unit for one in whole.chains(own) for unit in one[1:]))
+            chain = list(dict.fromkeys(unit for chain in whole.chains(own) for unit in chain[1:]))
             for unit in chain:
                 loud[unit] = min(loud.get(unit, "done"), change["class"] or "done", key=loudness)
                 changed[unit] = None

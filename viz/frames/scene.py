@@ -62,7 +62,7 @@ def scene(
     common: dict[str, set[str]] = {}  # what all pictures of a view show
     for view in views:
         fitted = _fitted(director, view, rooms, kept)
-        drawings = [_picture(director, view, one, f"{identity}{view[0]}", theme, kept) for one, _ in fitted]
+        drawings = [_picture(director, view, drawing, f"{identity}{view[0]}", theme, kept) for drawing, _ in fitted]
         pictures[view] = _with_others(drawings, [meant for _, meant in fitted])
         foldings |= {tuple(placed.folding.folds): placed.folding for placed, _ in fitted}
         common[view] = set.intersection(*(placed.drawing.keys for placed, _ in fitted))
@@ -241,5 +241,5 @@ def arrange(drawing: shapes.Drawing) -> layouts.Layout:
     placed = lay_out(drawing, "TB")
     # For many boxes side by side: it is easier to scroll down a page than sideways.
     if placed.width > 2 * WIDE:
-        return min(placed, lay_out(drawing, "LR"), key=lambda one: one.width)
+        return min(placed, lay_out(drawing, "LR"), key=lambda layout: layout.width)
     return placed

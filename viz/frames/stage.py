@@ -98,11 +98,11 @@ def shown_moves(moves: list[list[dict[str, Any]]], drawing: Drawing) -> dict[str
     """The movements in each step, restricted to the parts that are drawn."""
     shown: dict[str, list[dict[str, Any]]] = {}
     for step, several in enumerate(moves):
-        for one in several:
-            way = next(iter(one))
-            key = one[way] if one[way] in drawing.keys else drawing.alias.get(one[way])
-            if key in drawing.keys and (key == one[way] or way == "along"):
-                shown.setdefault(str(step), []).append({**one, way: key})
+        for state in several:
+            way = next(iter(state))
+            key = state[way] if state[way] in drawing.keys else drawing.alias.get(state[way])
+            if key in drawing.keys and (key == state[way] or way == "along"):
+                shown.setdefault(str(step), []).append({**state, way: key})
     return shown
 
 

@@ -90,7 +90,7 @@ def arrived(gradients: list[Gradient], graph: Graph) -> str:
     if len(gradients) == 1:
         return brief(there[0].array)
     titles = [graph.values[gradient.value].title if gradient.value else "" for gradient in there]
-    return listed([f"{brief(one.array)} for {title}" for one, title in zip(there, titles, strict=True)])
+    return listed([f"{brief(gradient.array)} for {title}" for gradient, title in zip(there, titles, strict=True)])
 
 
 def hooked(name: str, gradient: Gradient) -> str:

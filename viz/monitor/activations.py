@@ -46,7 +46,7 @@ class Activations:
             return
         with self.engine.quietly(), torch.no_grad():
             sides = (self.engine.tensors((side,)) for side in (inputs, output))
-            given, outputs = ([one for one in side if not self.engine.why_unreadable(one)] for side in sides)
+            given, outputs = ([tensor for tensor in side if not self.engine.why_unreadable(tensor)] for side in sides)
             for tensor in given:
                 self._bent(tensor)
             layer = self.layers.by_module.get(id(module))
@@ -56,8 +56,8 @@ class Activations:
                 seen.calls += 1
                 seen.mean = seen.mean + read.mean()
                 seen.size = seen.size + read.abs().mean()
-                for one in outputs:
-                    if (node := _key(one.grad_fn)) is not None:
+                for output in outputs:
+                    if (node := _key(output.grad_fn)) is not None:
                         self._made[node] = layer
             elif layer is None:
                 for tensor in outputs:
@@ -101,7 +101,7 @@ class Activations:
             seen.bent += 1
             return
         unit = layer.unit_dimension % result.ndim if result.ndim else 0
-        others = tuple(one for one in range(result.ndim) if one != unit)
+        others = tuple(dim for dim in range(result.ndim) if dim != unit)
         alive = result.amax(dim=others) > 0 if others else result > 0
         seen.alive = alive if seen.alive is None or seen.alive.shape != alive.shape else seen.alive | alive
 

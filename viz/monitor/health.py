@@ -47,7 +47,7 @@ class Health:
     def sentences(self) -> list[str]:
         """What there is to say, one sentence or two for each kind of trouble."""
         watch = self._watch
-        told = [one.sentence for one in self.troubles]
+        told = [trouble.sentence for trouble in self.troubles]
         if not watch.columns:
             told.append(_why_nothing(watch))
         elif not told:
@@ -83,8 +83,8 @@ def _troubles(watch: Watch) -> Iterator[Trouble]:
     layers = watch._layers.all
     names = watch.layers
     tables = {measure: table(late, measure, len(names)) for measure in MEASURES}
-    least = {measure: np.fmin.reduce(one, axis=1) for measure, one in tables.items()}
-    most = {measure: np.fmax.reduce(one, axis=1) for measure, one in tables.items()}
+    least = {measure: np.fmin.reduce(numbers, axis=1) for measure, numbers in tables.items()}
+    most = {measure: np.fmax.reduce(numbers, axis=1) for measure, numbers in tables.items()}
     yield from _astray(watch.columns, names)
 
     def low(row: int, measure: str) -> Number:
@@ -139,7 +139,7 @@ def _moves(watch: Watch, row: int) -> bool:
 
 def _along(trained: list[int], size: Callable[[int, str], Number], names: list[str]) -> Iterator[Trouble]:
     """How the gradient changes from the last layer to the first."""
-    known = [(row, one) for row in trained if (one := size(row, "gradient")) is not None and 0 < one < math.inf]
+    known = [(row, norm) for row in trained if (norm := size(row, "gradient")) is not None and 0 < norm < math.inf]
     if len(known) < 3:
         return
     (first, small), (last, large) = known[0], known[-1]
@@ -157,7 +157,7 @@ def _along(trained: list[int], size: Callable[[int, str], Number], names: list[s
             f"The gradient explodes on its way back: {short(large)} in {names[last]}, "
             f"{short(small)} in {names[first]}, {small / large:,.0f} times larger.",
         )
-    elif max(one for _, one in known) < TINY:
+    elif max(norm for _, norm in known) < TINY:
         yield Trouble(
             "tiny-gradient",
             (),

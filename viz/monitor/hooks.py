@@ -61,7 +61,7 @@ class _Passes:
         self.listeners = [*self.listeners, listener]
 
     def remove(self, listener: Listener) -> None:
-        self.listeners = [one for one in self.listeners if one is not listener]
+        self.listeners = [known for known in self.listeners if known is not listener]
         if not self.listeners:
             for (owner, name), (original, ours) in zip(self._places, self._before, strict=True):
                 if getattr(owner, name) is ours:  # otherwise somebody else has put theirs around it
@@ -87,15 +87,15 @@ class _Passes:
             pairs, self._unscaled = self._unscaled, []
             roots = list(roots) if isinstance(roots, (list, tuple)) else [roots]
             roots = [next((before for scaled, before in pairs if scaled is root), root) for root in roots]
-            for one in listeners:
-                one.pass_begins(roots)
+            for listener in listeners:
+                listener.pass_begins(roots)
             self._depth += 1
             try:
                 result = backward(*args, **kwargs)
             finally:
                 self._depth -= 1
-            for one in listeners:
-                one.pass_ended()
+            for listener in listeners:
+                listener.pass_ended()
             return result
 
         return told

@@ -47,9 +47,11 @@ class Layers:
             engine = engines.of(root)
             assert engine is not None
             for path, module in engine.modules(root):
-                if path and f"{path}." == wrapped + next((one for one in WRAPPERS if f"{path}." == wrapped + one), "-"):
+                if path and f"{path}." == wrapped + next(
+                    (wrapper for wrapper in WRAPPERS if f"{path}." == wrapped + wrapper), "-"
+                ):
                     wrapped = f"{path}."
-                own = [one for one in module._parameters.values() if one is not None]
+                own = [parameter for parameter in module._parameters.values() if parameter is not None]
                 if own:
                     self._take(title, path.removeprefix(wrapped), module, own)
 
@@ -59,15 +61,15 @@ class Layers:
             name = ".".join(filter(None, (title if len(self.models) > 1 else "", path))) or type(module).__name__
             layer = self._known[title, path] = Layer(len(self.all), name, type(module).__name__)
             self.all.append(layer)
-        layer.parameters = [one for one in own if one.requires_grad]
+        layer.parameters = [parameter for parameter in own if parameter.requires_grad]
         layer.frozen = not layer.parameters
         self.by_module[id(module)] = layer
-        for one in layer.parameters:
-            self.by_parameter.setdefault(id(one), layer)
+        for parameter in layer.parameters:
+            self.by_parameter.setdefault(id(parameter), layer)
 
     def of(self, parameters: Iterator[Any]) -> list[Layer]:
         """The layers that some of these parameters belong to, in order."""
-        layers = {id(layer): layer for one in parameters if (layer := self.by_parameter.get(id(one))) is not None}
+        layers = {id(layer): layer for p in parameters if (layer := self.by_parameter.get(id(p))) is not None}
         return sorted(layers.values(), key=lambda layer: layer.number)
 
 

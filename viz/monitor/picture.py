@@ -92,7 +92,7 @@ class Maps:
 def maps_of(watch: Watch) -> Maps:
     """The numbers of a watch, at most `COLUMNS` columns of them."""
     rows = len(watch.layers)
-    numbers = {one: gathered(table(watch.columns, one, rows), COLUMNS) for one in (*MEASURES, "mean")}
+    numbers = {measure: gathered(table(watch.columns, measure, rows), COLUMNS) for measure in (*MEASURES, "mean")}
     return Maps(numbers, spans(watch.columns, COLUMNS))
 
 
@@ -148,7 +148,7 @@ def _map(measure: str, maps: Maps, box: tuple[float, float, float, float], label
     if np.isnan(numbers).all():
         why = ABSENT[measure] if maps.steps else "no step yet"
         parts.append(f'<text x="{x + wide / 2:g}" y="{y + high / 2:g}" text-anchor="middle">{why}</text>')
-    place = " ".join(f"{one:g}" for one in box)
+    place = " ".join(f"{side:g}" for side in box)
     return f'<g class="map" data-measure="{measure}" data-box="{place}">{"".join(parts)}</g>'
 
 
@@ -198,13 +198,13 @@ def _losses(watch: Watch, box: tuple[float, float, float, float]) -> str:
     names = watch.optimizers
     lines = [
         [
-            (column.step, one)
+            (column.step, value)
             for column in watch.columns
-            if (one := column.losses.get(number)) is not None and math.isfinite(one)
+            if (value := column.losses.get(number)) is not None and math.isfinite(value)
         ]
         for number in range(len(names))
     ]
-    known = [one for line in lines for _, one in line]
+    known = [value for line in lines for _, value in line]
     last = max((column.step for column in watch.columns), default=1)
     scale = Scale(known or [0.0, 1.0])
     span = (scale.high - scale.low) or 1
@@ -212,8 +212,8 @@ def _losses(watch: Watch, box: tuple[float, float, float, float]) -> str:
     parts.append(f'<text class="head" x="{x:g}" y="{y - 7:g}">loss{" (log scale)" if scale.logarithmic else ""}</text>')
     for number, line in enumerate(lines):
         at = [
-            (x + wide * (step - 1) / max(last - 1, 1), y + 4 + (high - 8) * (scale.high - scale.up(one)) / span)
-            for step, one in _thinned(line)
+            (x + wide * (step - 1) / max(last - 1, 1), y + 4 + (high - 8) * (scale.high - scale.up(value)) / span)
+            for step, value in _thinned(line)
         ]
         if len(at) == 1:
             at = [(at[0][0] - 3, at[0][1]), (at[0][0] + 3, at[0][1])]
@@ -247,8 +247,8 @@ def _thinned(line: list[tuple[int, float]]) -> list[tuple[int, float]]:
 def numbers_of(watch: Watch, maps: Maps) -> dict[str, object]:
     """The numbers of the maps for a page: by measure, step and layer, three digits each."""
     values = {
-        one: [[_rounded(number) for number in column] for column in table.T.tolist()]
-        for one, table in maps.numbers.items()
+        measure: [[_rounded(number) for number in column] for column in table.T.tolist()]
+        for measure, table in maps.numbers.items()
     }
     return {"steps": [list(span) for span in maps.steps], "layers": watch.layers, "values": values}
 

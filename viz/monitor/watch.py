@@ -85,7 +85,7 @@ class Watch:
     @property
     def optimizers(self) -> list[str]:
         """The names of the optimizers whose steps were seen, in the order of `Column.losses`."""
-        return [one.name for one in self._optimizers.values()] or ["loss"]
+        return [optimizer.name for optimizer in self._optimizers.values()] or ["loss"]
 
     @property
     def running(self) -> bool:
@@ -140,7 +140,7 @@ class Watch:
         """Hang the hook on all modules if the next step may be a watched one, else take it off."""
         next_one = self.steps + 1
         known = self._optimizers.values()
-        wanted = self.steps <= 1 or any(one.due <= next_one <= one.last + max(2 * self.every, 20) for one in known)
+        wanted = self.steps <= 1 or any(it.due <= next_one <= it.last + max(2 * self.every, 20) for it in known)
         if not wanted or self._failed:
             self._disarm()
         elif self._calls is None and self.running:
@@ -189,7 +189,7 @@ class Watch:
         if self._failed:
             return
         with self._harmless():
-            held = [one for group in optimizer.param_groups for one in group["params"]]
+            held = [parameter for group in optimizer.param_groups for parameter in group["params"]]
             layers = self._layers.of(iter(held))
             if not layers:
                 return  # of another model
@@ -221,10 +221,10 @@ class Watch:
                     layers = [layer for layer, _ in before]
                     roots = self._roots[-1:] if has_closure(args, kwargs) else self._roots
                     sizes = sizes or self._gradients(layers)
-                    early = [(layer, told) for layer, told in self._early if any(layer is one for one in layers)]
+                    early = [(layer, told) for layer, told in self._early if any(layer is known for known in layers)]
                     self.take(known.number, sizes, before, self._seen.taken(layers) or early, roots)
                     self._early = []
-            layers = self._layers.of(one for group in optimizer.param_groups for one in group["params"])
+            layers = self._layers.of(parameter for group in optimizer.param_groups for parameter in group["params"])
             if layers and self._hand is None:
                 self._roots = []
                 self._seen.drop(layers)
@@ -232,7 +232,7 @@ class Watch:
 
     def _named(self, name: str, layers: list[Layer]) -> str:
         if len(self.models) > 1:
-            titles = [title for title in self.models if any(one.name.startswith(f"{title}.") for one in layers)]
+            titles = [title for title in self.models if any(layer.name.startswith(f"{title}.") for layer in layers)]
             return ", ".join(titles) or name
         return name
 
@@ -240,12 +240,14 @@ class Watch:
 
     def _gradients(self, layers: list[Layer]) -> list[tuple[Layer, Any]]:
         """The squares of the gradients' norms, by parameter, as tensors that are not read yet."""
-        pairs = [(layer, one.grad) for layer in layers for one in layer.parameters if one.grad is not None]
+        pairs = [
+            (layer, parameter.grad) for layer in layers for parameter in layer.parameters if parameter.grad is not None
+        ]
         return [(layer, _square(grad)) for layer, grad in pairs if not self.engine.is_freed(grad)]
 
     def _copied(self, layers: list[Layer]) -> list[_Copied]:
         """The parameters with a copy of each that has numbers: none on meta, of a lazy layer, or of freed memory."""
-        return [(each, [(one, one.detach().clone()) for one in each.parameters if self._has(one)]) for each in layers]
+        return [(each, [(p, p.detach().clone()) for p in each.parameters if self._has(p)]) for each in layers]
 
     def _has(self, parameter: Any) -> bool:
         engine = self.engine
@@ -271,9 +273,9 @@ class Watch:
         moved = [(layer, _square(now - old), _square(old)) for layer, now, old in self._since(before)]
         numbers = iter(
             self._read(
-                [one for _, one in gradients]
-                + [one for _, *two in moved for one in two]
-                + [one for _, told in seen for one in told.values()]
+                [gradient for _, gradient in gradients]
+                + [tensor for _, *two in moved for tensor in two]
+                + [tensor for _, told in seen for tensor in told.values()]
                 + roots
             )
         )
@@ -300,10 +302,10 @@ class Watch:
         if not tensors:
             return []
         module = self.engine.module
-        places = {(self.engine.device(one), self.engine.dtype(one)) for one in tensors}
+        places = {(self.engine.device(tensor), self.engine.dtype(tensor)) for tensor in tensors}
         if len(places) == 1:
-            return cast(list[float], module.stack([one.reshape(()) for one in tensors]).tolist())
-        return [float(one) for one in tensors]
+            return cast(list[float], module.stack([tensor.reshape(()) for tensor in tensors]).tolist())
+        return [float(tensor) for tensor in tensors]
 
     def _tell(self) -> None:
         """Show what is new, now and then: making a picture must not cost more than a small share of the time."""
@@ -349,10 +351,10 @@ class Watch:
             if number in column.losses:
                 who = f" ({name})" if len(self.optimizers) > 1 else ""
                 told.append(f"loss{who} {short(column.losses[number])}")
-        gradients = [one for one in column.values["gradient"] if one is not None]
-        updates = [one for one in column.values["update"] if one is not None]
+        gradients = [norm for norm in column.values["gradient"] if norm is not None]
+        updates = [norm for norm in column.values["update"] if norm is not None]
         if gradients:
-            told.append(f"gradient {short(math.sqrt(math.fsum(one * one for one in gradients)))}")
+            told.append(f"gradient {short(math.sqrt(math.fsum(norm * norm for norm in gradients)))}")
         if updates:
             told.append(f"update/weight {short(max(updates))}")
         return f"Step {column.step:,}: {', '.join(told)}." + (f" Ended by {self.ended}." if self.ended else "")
@@ -476,27 +478,27 @@ def watch(model: Any, every: int = 10, *, progress: bool = True) -> Watch:
     models = _models(model)
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
         raise ValueError(f"every is a whole number from 1: one step in so many is watched, not {every!r}")
-    behind = [(one, engine) for one in models.values() if (engine := engines.of(one)) is not None]
+    behind = [(model, engine) for model in models.values() if (engine := engines.of(model)) is not None]
     names = {engine.name for _, engine in behind}
     if len(names) > 1:
         raise ValueError(f"all models must be of one engine, not of {' and '.join(sorted(names))}")
-    if not any(True for one, engine in behind for _ in engine.parameters(one)):
+    if not any(True for part, engine in behind for _ in engine.parameters(part)):
         raise ValueError("the model has no parameters, so there is nothing that a training could move")
     return Watch(models, every, progress)
 
 
 def _models(model: Any) -> dict[str, Any]:
     if isinstance(model, Mapping):
-        named = {str(name): one for name, one in model.items()}
+        named = {str(name): part for name, part in model.items()}
     else:
         named = {}
-        for one in model if isinstance(model, (list, tuple)) else [model]:
-            title = type(one).__name__
-            named[title if title not in named else f"{title} {len(named) + 1}"] = one
-    for one in named.values():
-        engine = engines.of(one)
-        if engine is None or not engine.is_module(one):
-            raise TypeError(f"{ACCEPTED}; got {type(one).__name__}")
+        for part in model if isinstance(model, (list, tuple)) else [model]:
+            title = type(part).__name__
+            named[title if title not in named else f"{title} {len(named) + 1}"] = part
+    for part in named.values():
+        engine = engines.of(part)
+        if engine is None or not engine.is_module(part):
+            raise TypeError(f"{ACCEPTED}; got {type(part).__name__}")
     if not named:
         raise TypeError(f"{ACCEPTED}; got none")
     return named

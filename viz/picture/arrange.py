@@ -137,14 +137,12 @@ class Arranger:
             # What only just fits one of the usual rooms may not fit a stage.
             for snug in [0.0] if not letters else SNUG[letters - 1 : letters] if self.exact else SNUG[1:]:
                 manners = itertools.islice(self._manners(), 1 if hopeless else None)
-                tried = max((_Trial(self, boxes, snug, *how) for how in manners), key=lambda one: one.judged)
+                tried = max((_Trial(self, boxes, snug, *how) for how in manners), key=lambda trial: trial.judged)
                 repeats = repeats or tried.repeats
                 yield tried
         for folding, widest in WRAPPED if repeats else LAST:
             boxes = self._boxes(folding)
-            yield max(
-                (_Trial(self, boxes, widest, *how) for how in self._manners(not repeats)), key=lambda one: one.judged
-            )
+            yield max((_Trial(self, boxes, widest, *how) for how in self._manners(not repeats)), key=lambda t: t.judged)
 
     def _sizes(self, boxes: Boxes, snug: float) -> list[tuple[float, float]]:
         return [unit.size for unit in self.units(boxes, snug).values()]
@@ -179,7 +177,7 @@ class Arranger:
         yield 0.0, FRAME, 0, None, unrolled
         if self.exact and width < SLIM:
             layers = (width, 0.85 * width, 0.7 * width, 0.5 * width, 0.0)
-            yield from ((inner, TIGHT, 1, one, unrolled) for one in layers)
+            yield from ((inner, TIGHT, 1, layer, unrolled) for layer in layers)
 
 
 class _Trial:
@@ -325,12 +323,12 @@ class _Trial:
         self.repeats = self.repeats or steps
         in_a_row = steps or self._in_a_row(unit, sizes)
         if key == ROOT and self._direction is None:  # what goes in and out follows the model
-            model = next((one for one in units if one.call == 0), None)
+            model = next((unit for unit in units if unit.call == 0), None)
             if model is not None:
                 inner = [self._size(child) for child in model.children]
                 again = self._unrolled and self._runs_again([self.units[child] for child in model.children])
                 in_a_row = again or self._in_a_row(model, inner)
-        parts = [self._part(one, size) for one, size in zip(units, sizes, strict=True)] if steps else []
+        parts = [self._part(unit, size) for unit, size in zip(units, sizes, strict=True)] if steps else []
         given: tuple[tuple[int, int], ...] = ()
         if self._direction is None and (in_a_row or key == ROOT):
             given = tuple(_given(units, unit.links, ("module",) if in_a_row else RUNNING))

@@ -151,7 +151,7 @@ def _questions(graph: Graph, users: dict[str, list[str]]) -> set[str]:
     for op in reversed(graph.ops.values()):
         answers = [graph.values[key] for key in op.outputs]
         idle = all(asking.issuperset(users.get(key, ())) and key not in graph.roots for key in op.outputs)
-        if answers and idle and not op.recorded and all(one.dtype == "bool" and not one.names for one in answers):
+        if answers and idle and not op.recorded and all(t.dtype == "bool" and not t.names for t in answers):
             asking |= {op.key, *op.outputs}
     return asking
 
@@ -167,8 +167,8 @@ class Boxes:
         self.copies: dict[str, list[list[str]]] = {}  # per leaf that is drawn in several boxes: its chains
         self._learning: set[str] = set()  # the boxes that use a parameter after a step has moved it
         ops, self._served = drawn.ops, drawn.served
-        self._serving = {one.key for ones in self._served.values() for one in ones}
-        grouped = [one for op in ops if op.key not in self._serving for one in self._with_served(op)]
+        self._serving = {served.key for ones in self._served.values() for served in ones}
+        grouped = [group for op in ops if op.key not in self._serving for group in self._with_served(op)]
         waiting = [(ROOT, self._folded(self._groups(grouped, 0)))]
         while waiting:
             key, groups = waiting.pop()
@@ -201,8 +201,8 @@ class Boxes:
         """The number of parameters in a box; those of a module that is called several times count once."""
         if unit.fold:
             inside = [self.units[child] for child in unit.children]
-            once = {one.key if one.fold else one.title: one for one in inside}
-            return sum(self.weight(one) for one in once.values())
+            once = {unit.key if unit.fold else unit.title: unit for unit in inside}
+            return sum(self.weight(unit) for unit in once.values())
         if unit.kind == "module":
             return int(self.about(unit).get("parameters", 0))
         return self.numbers({unit.value}) if unit.leaves else 0
@@ -277,9 +277,9 @@ class Boxes:
     def _with_loops(self, groups: list[Group]) -> list[Group]:
         """The steps of a loop after the first as one box, or all, also where they differ, or are but two."""
         folded: list[Group] = []
-        for _, same in groupby(groups, lambda group: [one[0] for one in group.ops[0].loops[:1]]):
+        for _, same in groupby(groups, lambda group: [loop[0] for loop in group.ops[0].loops[:1]]):
             inside = list(same)
-            steps = [one[1] for group in inside for one in group.ops[0].loops[:1]]
+            steps = [loop[1] for group in inside for loop in group.ops[0].loops[:1]]
             count = len({*steps})
             if 1 < count < len(inside):
                 first = steps.count(steps[0]) if self.folding < LOOPS else 0
@@ -320,7 +320,7 @@ class Boxes:
         results = {key for op in _ops(groups[:-block]) for key in op.outputs}
         users = {user for key in results for user in self._users.get(key, ()) if user not in inside}
         inputs = [self._given(_ops(groups[at : at + block]), inside) for at in range(block, len(groups), block)]
-        return len(users) <= 1 and all(one == inputs[0] for one in inputs)
+        return len(users) <= 1 and all(key == inputs[0] for key in inputs)
 
     def _leads_on(self, groups: list[Group], block: int) -> bool:
         """Whether what a step gives to the next is used or kept after the last one. Training only moves parameters."""
@@ -402,7 +402,7 @@ class Boxes:
         """The same, in at most `MANY` boxes: where there are more, neighbours are one."""
         size = -(-len(groups) // MANY)
         chunks = [groups[at : at + size] for at in range(0, len(groups), size)]
-        return groups if size == 1 else [Group(_ops(one), title=f"{len(one)} ops", parts=one) for one in chunks]
+        return groups if size == 1 else [Group(_ops(chunk), title=f"{len(chunk)} ops", parts=chunk) for chunk in chunks]
 
     def _stretches(self, groups: list[Group], fold: Callable[[list[Group]], Iterable[Group]]) -> list[Group]:
         """Fold each stretch of neighbours that are ops, or folds of ops, and no cuts."""
@@ -423,7 +423,7 @@ class Boxes:
             op = group.ops[0]
             kind = "cut" if is_cut(self.graph, op) else "op" if op.recorded else "unrecorded"
             rows = _op_rows(self.graph, op, self._result(group.ops))
-            self._add(Unit(op.key, kind, rows, parent, notation.symbol(op), [one.key for one in group.ops]))
+            self._add(Unit(op.key, kind, rows, parent, notation.symbol(op), [op.key for op in group.ops]))
             return ""
         box = Unit(f"u{len(self.units)}", "module", [], parent, ops=[op.key for op in group.ops])
         if group.level is not None:
@@ -514,7 +514,7 @@ class Boxes:
                 for around in chain[1:]:
                     unit = self.units[around]
                     if unit.value == key or (unit.title in owners and not unit.fold):
-                        own = next((one for one in owners if _within(self._title_of(unit), one)), "")
+                        own = next((owner for owner in owners if _within(self._title_of(unit), owner)), "")
                         others = [name for name in names if name.rpartition(".")[0] != own][:TWINS]
                         words = ", ".join(name.partition(".")[2] or name for name in others)
                         unit.rows.append(("tied", "tiny", _short(f"= {words}", "tiny")))
@@ -560,7 +560,7 @@ class Boxes:
     def _nearest(self, source: str, head: list[str]) -> list[str]:
         """The chain of a source: of a leaf that is drawn several times, the one in the same box as its user."""
         copies = self.copies.get(source, []) if source not in self.graph.values or self._maker(source) is None else []
-        return next((one for one in copies if one[:-1] == head[: len(one) - 1]), self.chain.get(source, []))
+        return next((copy for copy in copies if copy[:-1] == head[: len(copy) - 1]), self.chain.get(source, []))
 
     def _maker(self, key: str) -> str | None:
         """The op whose result a value is; for a parameter after a step, the step."""
@@ -650,7 +650,7 @@ class Boxes:
                 continue
             tied = [row for row in unit.rows if row[0] == "tied"]
             parameters = [self.graph.values[key] for key in unit.leaves]
-            learns = unit.key in self._learning or any(one.requires_grad for one in parameters)
+            learns = unit.key in self._learning or any(parameter.requires_grad for parameter in parameters)
             unit.frozen = bool(parameters) and not learns
             if not unit.fold:
                 unit.rows = self._about(unit)
@@ -712,7 +712,7 @@ def paths_of(units: dict[str, Unit], unit: Unit) -> list[str]:
     if not unit.fold:
         return [unit.title]
     inside = (units[child] for child in unit.children)
-    return [path for one in inside if one.kind == "module" for path in paths_of(units, one)]
+    return [path for unit in inside if unit.kind == "module" for path in paths_of(units, unit)]
 
 
 def _ops(groups: Iterable[Group]) -> list[Op]:

@@ -132,9 +132,9 @@ def _number(part: Graph, made: Folding, block: int, count: int) -> None:
     """Describe the blocks in each fold; what one block passes to the next is not mentioned."""
     first = 1
     made.hidden.update({key: made.unit[value.op] for key, value in part.values.items() if value.op in made.unit})
-    for one in made.folds.values():
-        last = first + len(one.ops) // block - 1
-        one.place = f"{first:,} to {last:,} of {count // block:,}"
+    for fold in made.folds.values():
+        last = first + len(fold.ops) // block - 1
+        fold.place = f"{first:,} to {last:,} of {count // block:,}"
         first = last + 1
 
 
@@ -147,8 +147,8 @@ def _modules(graph: Graph, ops: list[Op], limit: int, one_level: bool = False) -
     best = None
     for depth in range(1, 1 + max(map(len, places))):
         folding = _folding(graph, ops, _stretches([place[:depth] for place in places]))
-        for one in folding.folds.values():
-            one.module = ".".join(places[position_of[one.ops[0]]][:depth])
+        for fold in folding.folds.values():
+            fold.module = ".".join(places[position_of[fold.ops[0]]][:depth])
         if _visible(graph, folding) > limit:
             break
         best = folding
@@ -164,20 +164,20 @@ def places_of(graph: Graph, ops: list[Op]) -> list[tuple[str, ...]] | None:
     uses: Counter[str] = Counter()
     known = [_module_of(graph, op, uses) for op in ops]
     _add_products(graph, ops, known)
-    if not graph.modules and sum(one is not None for one in known) < len(ops) // 8:
+    if not graph.modules and sum(call is not None for call in known) < len(ops) // 8:
         return None
     following: list[Place] = []
     later: Place = (), 0
-    for one in reversed(known):
-        later = one or later
+    for path in reversed(known):
+        later = path or later
         following.append(later)
     # an op without parameters belongs to the block before it; outside blocks, to the common path of modules around it
     places: list[tuple[str, ...]] = []
     before: tuple[str, ...] = ()
     call = 0
-    for one, (after, next_call) in zip(known, reversed(following), strict=True):
-        if one is not None:
-            before, call = one
+    for place, (after, next_call) in zip(known, reversed(following), strict=True):
+        if place is not None:
+            before, call = place
             places.append(before)
         elif len(before) > 1 and after and not graph.modules:
             places.append(before)

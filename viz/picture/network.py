@@ -49,7 +49,7 @@ def network(
     form = boxes(WHOLE).form, tuple(rooms), depth, direction
     # What is folded depends on more than sizes and links, such as on cuts: boxes of another form are arranged anew.
     if form not in known or boxes(known[form].folding).form != known[form].form:
-        alike = (one for key, one in reversed(known.items()) if key[1:] == form[1:])
+        alike = (layout for key, layout in reversed(known.items()) if key[1:] == form[1:])
         known[form] = Arranger(boxes, rooms, depth, direction, next(alike, None)).arranged()
     folding, _, snug, _, layouts, of_units, first = known[form]
     made = boxes(folding)

@@ -42,13 +42,13 @@ def foldings(graph: Graph) -> Iterator[Folding]:
 def _calls(ops: list[Op]) -> list[Stretch]:
     """The calls that made several ops, such as a cross entropy."""
     groups = [list(group) for _, group in groupby(ops, lambda op: (op.call, op.during))]
-    return [(one, one[0].function.replace("_", " "), False) for one in groups if one[0].call and len(one) > 1]
+    return [(group, group[0].function.replace("_", " "), False) for group in groups if group[0].call and len(group) > 1]
 
 
 def _lines(ops: list[Op]) -> list[Stretch]:
     """The statements that made several ops."""
     groups = [list(group) for _, group in groupby(ops, lambda op: (op.line, op.loops, op.module, op.during))]
-    return [(one, f"line {one[0].line}", False) for one in groups if one[0].line and len(one) > 1]
+    return [(group, f"line {group[0].line}", False) for group in groups if group[0].line and len(group) > 1]
 
 
 def _steps(ops: list[Op], whole: bool | None) -> list[Stretch]:
@@ -64,15 +64,15 @@ def _steps(ops: list[Op], whole: bool | None) -> list[Stretch]:
         if whole:
             stretches.append((inside, f"{count} steps", True))
             continue
-        steps = [(number, list(one)) for number, one in groupby(inside, lambda op: op.loops[0][1])]
+        steps = [(number, list(turn)) for number, turn in groupby(inside, lambda op: op.loops[0][1])]
         if whole is None:
-            stretches += [(one, f"step {number} of {count}", True) for number, one in steps]
+            stretches += [(turn, f"step {number} of {count}", True) for number, turn in steps]
         elif len(steps) > 3:
-            between = [op for _, one in steps[1:-1] for op in one]
+            between = [op for _, turn in steps[1:-1] for op in turn]
             stretches.append((steps[0][1], f"step {steps[0][0]} of {count}", True))
             stretches.append((between, f"steps {steps[1][0]}–{steps[-2][0]}", True))
             stretches.append((steps[-1][1], f"step {steps[-1][0]} of {count}", True))
-    return [one for one in stretches if len(one[0]) > 1]
+    return [stretch for stretch in stretches if len(stretch[0]) > 1]
 
 
 def _depths(graph: Graph, ops: list[Op]) -> list[list[Stretch]]:
@@ -94,9 +94,9 @@ def _over(*levels: list[Stretch]) -> list[Stretch]:
     chosen: list[Stretch] = []
     taken: set[str] = set()
     for level in levels:
-        free = [one for one in level if not any(op.key in taken for op in one[0])]
+        free = [stretch for stretch in level if not any(op.key in taken for op in stretch[0])]
         chosen += free
-        taken |= {op.key for one in free for op in one[0]}
+        taken |= {op.key for stretch in free for op in stretch[0]}
     return chosen
 
 
@@ -111,7 +111,7 @@ def _folding(graph: Graph, stretches: list[Stretch]) -> Folding:
         bad = _in_cycles(graph, folding)
         if not bad:
             return folding
-        stretches = [one for key, one in zip(folding.folds, stretches, strict=True) if key not in bad]
+        stretches = [fold for key, fold in zip(folding.folds, stretches, strict=True) if key not in bad]
 
 
 def _hide(graph: Graph, made: Folding, homes: set[str]) -> None:

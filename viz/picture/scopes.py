@@ -97,24 +97,24 @@ def whole(found: list[Scope], links: list[tuple[str, str]]) -> list[Scope]:
         if not reached & inside:
             kept.append(scope)
             continue
-        for one in found:
-            if one.key == scope.parent:
-                one.boxes += scope.boxes
-            if one.parent == scope.key:
-                one.parent = scope.parent
+        for other in found:
+            if other.key == scope.parent:
+                other.boxes += scope.boxes
+            if other.parent == scope.key:
+                other.parent = scope.parent
     return kept[::-1]
 
 
 def held(found: list[Scope], scope: Scope) -> set[str]:
     """All boxes in a frame, including those in inner frames."""
-    around = {one.key: one.parent for one in found}
+    around = {scope.key: scope.parent for scope in found}
     inside: set[str] = set()
-    for one in found:
-        key: str | None = one.key
+    for other in found:
+        key: str | None = other.key
         while key is not None and key != scope.key:
             key = around[key]
         if key is not None:
-            inside |= set(one.boxes)
+            inside |= set(other.boxes)
     return inside
 
 

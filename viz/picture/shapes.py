@@ -294,16 +294,16 @@ class _Joined:
             first.back = link.back
 
 
-def _fold_box(one: Fold, graph: Graph) -> Box:
+def _fold_box(fold: Fold, graph: Graph) -> Box:
     rows = [Row("symbol", "word", "")]
-    rows[0].text = rows[0].cut(one.title(graph))
-    count = f"{len(one.ops):,} op{'' if len(one.ops) == 1 else 's'}"
-    leaves = f"{len(one.leaves):,} {'leaf' if len(one.leaves) == 1 else 'leaves'}"
-    rows.append(Row("count", "tiny", f"{count}, {leaves}" if one.leaves else count))
-    if scope := one.scope(graph):
+    rows[0].text = rows[0].cut(fold.title(graph))
+    count = f"{len(fold.ops):,} op{'' if len(fold.ops) == 1 else 's'}"
+    leaves = f"{len(fold.leaves):,} {'leaf' if len(fold.leaves) == 1 else 'leaves'}"
+    rows.append(Row("count", "tiny", f"{count}, {leaves}" if fold.leaves else count))
+    if scope := fold.scope(graph):
         rows.append(Row("scope", "tiny", ""))
         rows[-1].text = rows[-1].cut(scope)
-    return Box(one.key, "fold", rows, title=f"Folded: {one.title(graph)}")
+    return Box(fold.key, "fold", rows, title=f"Folded: {fold.title(graph)}")
 
 
 def _values_view(
@@ -327,7 +327,7 @@ def _values_view(
         for value in values
     ]
     boxes += [_op_box(op, graph, detail) for op in ops if op.key not in folding.unit]
-    boxes += [_fold_box(one, graph) for one in folding.folds.values()]
+    boxes += [_fold_box(fold, graph) for fold in folding.folds.values()]
     joined = _Joined(folding)
     joined.alias |= alone
     for op in ops:
@@ -441,7 +441,7 @@ def _op_box(op: Op, graph: Graph, detail: Detail) -> Box:
 def _node_view(
     graph: Graph, folding: Folding, longest: dict[str, dict[str, str]], border: list[Op], detail: Detail
 ) -> Drawing:
-    boxes = [_fold_box(one, graph) for one in folding.folds.values()]
+    boxes = [_fold_box(fold, graph) for fold in folding.folds.values()]
     joined = _Joined(folding)
     leaves = graph.accumulators()
     used: set[str] = set()

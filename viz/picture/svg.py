@@ -119,7 +119,7 @@ def elements(drawing: Drawing, layout: Layout, identity: str, state: States) -> 
 
 def areas(drawing: Drawing, layout: Layout, state: States) -> list[Area | None]:
     """What each link and box covers, in the order of `elements`, with its margin; None where nothing is drawn."""
-    covered: list[Area | None] = [layout.frames[one.key] for one in drawing.scopes if one.key in layout.frames]
+    covered: list[Area | None] = [layout.frames[scope.key] for scope in drawing.scopes if scope.key in layout.frames]
     for link in drawing.links:
         curve = layout.curves.get(link.key) or []
         points = [(x, y) for x, y in curve]

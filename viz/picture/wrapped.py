@@ -87,7 +87,7 @@ def downward(sizes: list[Size], links: list[Link], across: float) -> list[list[i
         # What waits longest for its users to come is the last that the program has made: it stands next to them.
         for box in sorted(ready, key=lambda box: (min(after[box], default=box), box), reverse=True):
             past = sum(tail not in (*row, box) for tail, _ in passing)
-            if not row or sum(sizes[one][0] + GAP for one in (*row, box)) + LANE * past <= across:
+            if not row or sum(sizes[member][0] + GAP for member in (*row, box)) + LANE * past <= across:
                 row.append(box)
         rows.insert(0, row)
         below.update(row)
@@ -184,7 +184,11 @@ def _in_rows(sizes: list[Size], links: list[Link], order: list[int], across: flo
     """A long chain in rows, as text is written."""
     rows: list[list[int]] = [[]]
     for box in order:
-        if rows[-1] and sizes[box][0] > PORT and sum(sizes[one][0] + GAP for one in (*rows[-1], box)) - GAP > across:
+        if (
+            rows[-1]
+            and sizes[box][0] > PORT
+            and sum(sizes[member][0] + GAP for member in (*rows[-1], box)) - GAP > across
+        ):
             rows.append([])
         rows[-1].append(box)
     spots = [(0.0, 0.0)] * len(sizes)

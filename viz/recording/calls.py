@@ -115,7 +115,7 @@ class _Inside(Watch):
         """A module is called. What it is given was made outside of it."""
         shapes = []
         with Unseen(self.engine, self.graph):
-            given = [one for _, one in nested_tensors([args, kwargs], self.engine)]
+            given = [tensor for _, tensor in nested_tensors([args, kwargs], self.engine)]
             shapes = self._shapes(given)
             self._read(given)
         self.graph.calls.append({"path": self.parts[id(module)][0], "inputs": shapes, "outputs": []})
@@ -131,24 +131,24 @@ class _Inside(Watch):
             error = sys.exc_info()[1] if error is None and output is None else error
             if error is not None and error is not self.failed[0]:
                 self.failed = error, number
-            given = [one for _, one in nested_tensors([args, kwargs], self.engine)]
-            tensors = [one for _, one in nested_tensors(output, self.engine)]
-            fresh = [one for one in tensors if self.reader.known(one) is None]
+            given = [tensor for _, tensor in nested_tensors([args, kwargs], self.engine)]
+            tensors = [tensor for _, tensor in nested_tensors(output, self.engine)]
+            fresh = [tensor for tensor in tensors if self.reader.known(tensor) is None]
             self._read(tensors)
             if not any(number in op.calls for op in list(self.graph.ops.values())[-OPS_LOOKED_AT:]):
                 self._passed(given, output, fresh, self.engine.kind(module))
             call["outputs"] = self._shapes(tensors)
-            shapes = [[tuple(one) for one in call[way]] for way in ("inputs", "outputs")]
+            shapes = [[tuple(shape) for shape in call[way]] for way in ("inputs", "outputs")]
             path = call["path"].removeprefix(self.graph.calls[0]["path"]).lstrip(".")
             self.ended.append(Call(path, self.engine.kind(module), *shapes))
             if call.get("whole"):
-                self.flops += 2 * products_of(module, [tuple(one.shape) for one in given])
+                self.flops += 2 * products_of(module, [tuple(tensor.shape) for tensor in given])
         if call.pop("whole", False):
             self.counted = False
         self.running.pop()
 
     def _shapes(self, tensors: list[Any]) -> list[list[int]]:
-        return [shape for one in tensors if (shape := self.engine.shape(one)) is not None]
+        return [shape for tensor in tensors if (shape := self.engine.shape(tensor)) is not None]
 
     def _read(self, tensors: list[Any]) -> None:
         """Read tensors that no op call may have shown. Of a custom Function's result, its ops have made the numbers."""
@@ -160,10 +160,10 @@ class _Inside(Watch):
 
     def _passed(self, given: list[Any], output: Any, fresh: list[Any], kind: str) -> None:
         """A call in which nothing ran that can be seen, such as that of an `Identity`, still has a box."""
-        inputs: list[Any] = [self.reader.value(one) for one in given]
+        inputs: list[Any] = [self.reader.value(tensor) for tensor in given]
         if fresh:
-            self._unrecorded(kind, None, inputs, [self.graph.values[self.reader.value(one)] for one in fresh], [])
-        elif self.engine.is_tensor(output) and any(output is one for one in given):
+            self._unrecorded(kind, None, inputs, [self.graph.values[self.reader.value(tensor)] for tensor in fresh], [])
+        elif self.engine.is_tensor(output) and any(output is tensor for tensor in given):
             before = self.reader.value(output)
             self._unrecorded("identity", None, [before], [self.graph.values[self.reader.passed_on(output)]], [])
         else:
@@ -223,7 +223,7 @@ def run(
     with contextlib.ExitStack() as stack:
         stack.callback(watch.close)
         watch.state = stack.enter_context(as_before(engine, [model, args, kwargs], watch.graph))
-        if not all(engine.is_ready(one) for kind in ("_parameters", "_buffers") for _, one in engine.held(model, kind)):
+        if not all(engine.is_ready(t) for kind in ("_parameters", "_buffers") for _, t in engine.held(model, kind)):
             with engine.module.no_grad(), contextlib.redirect_stdout(io.StringIO()):
                 model(*args, **kwargs)
         about = {path: about_module(engine, module) for path, module in watch.parts.values()}
@@ -248,7 +248,7 @@ def run(
             if end is not None and end is not output:
                 watch.graph.roots.append(watch.reader.bind("loss", end))
             _gradients(engine, model, end, made)
-            own = {engine.storage(one) for one in engine.parameters(model)}
+            own = {engine.storage(parameter) for parameter in engine.parameters(model)}
     if end is not None:
         made.loss = watch.graph.values[watch.graph.roots[-1]].array = summarise(engine.array(end), engine.dtype(end))
     made.flops = 0 if closed or watch.left_thread else watch.flops  # nobody counts those that were not seen
@@ -286,7 +286,7 @@ def _watching(watch: _Inside) -> Iterator[None]:
         if engine.why_closed(module):
             closed = True  # and takes no hook: the trace function sees its calls
         else:
-            begins, ends = (_Hook(watch.parts, one, engine.is_traced) for one in (watch.begins, watch.ends))
+            begins, ends = (_Hook(watch.parts, hook, engine.is_traced) for hook in (watch.begins, watch.ends))
             kind = engine.module_type  # the module may have methods of its own
             handles.append(kind.register_forward_pre_hook(module, begins, with_kwargs=True))
             handles.append(kind.register_forward_hook(module, ends, with_kwargs=True, always_call=True))
@@ -334,14 +334,14 @@ def _loss(engine: Engine, output: Any, loss: Callable[[Any], Any] | None) -> Any
         return end
     with engine.quietly():
         own: Any = output.get("loss") if isinstance(output, dict) else getattr(output, "loss", None)
-        scalars = [one for one in (own, output) if engine.is_tensor(one) and engine.shape(one) == []]
-        return next((one for one in scalars if one.requires_grad), None)
+        scalars = [tensor for tensor in (own, output) if engine.is_tensor(tensor) and engine.shape(tensor) == []]
+        return next((scalar for scalar in scalars if scalar.requires_grad), None)
 
 
 def _gradients(engine: Engine, model: Any, end: Any, made: Run) -> None:
     """The gradients of parameters; `.grad` stays as it is."""
     graph = made.graph
-    named = {path: one for path, one in engine.held(model, again=True) if one.requires_grad}
+    named = {path: parameter for path, parameter in engine.held(model, again=True) if parameter.requires_grad}
     if end is None or not end.requires_grad or not named:
         return
     if any(op.name == engine.given_by_backward for op in graph.ops.values()):

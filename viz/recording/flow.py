@@ -70,11 +70,11 @@ class _Order(ast.NodeVisitor):
     def generic_visit(self, node: ast.AST) -> None:
         for name in sorted(node._fields, key=self._FIRST.__contains__, reverse=True):
             child = getattr(node, name, None)
-            for one in child if isinstance(child, list) else [child]:
-                if isinstance(one, ast.AST):
-                    self.visit(one)
+            for part in child if isinstance(child, list) else [child]:
+                if isinstance(part, ast.AST):
+                    self.visit(part)
                 elif name in ("name", "rest"):  # `except … as`, and the patterns of `match`
-                    self._bind(one)
+                    self._bind(part)
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Store):
@@ -109,7 +109,9 @@ class _Order(ast.NodeVisitor):
             if part not in body:
                 self.visit(part)
         inner = _Order()
-        inner._given = {one.arg for one in ast.walk(getattr(node, "args", ast.Pass())) if isinstance(one, ast.arg)}
+        inner._given = {
+            argument.arg for argument in ast.walk(getattr(node, "args", ast.Pass())) if isinstance(argument, ast.arg)
+        }
         for part in body:
             inner.visit(part)
         self._read(inner.read if isinstance(node, ast.ClassDef) else inner.read - inner.bound)
@@ -120,7 +122,7 @@ class _Order(ast.NodeVisitor):
     def _visit_comprehension(self, node: Any) -> None:
         inner = _Order()
         inner.generic_visit(node)
-        own = {name for one in node.generators for name in names_in(one.target)}
+        own = {name for generator in node.generators for name in names_in(generator.target)}
         self._read(inner.read - own)
         for name in inner.bound - own:  # by a walrus
             self._bind(name)

@@ -44,7 +44,7 @@ def _accented(found: re.Match[str]) -> str:
 
 
 def _in_alphabet(found: re.Match[str]) -> str:
-    return "".join(_of(_ALPHABETS[found[1]], one) for one in found[2] or found[3])
+    return "".join(_of(_ALPHABETS[found[1]], letter) for letter in found[2] or found[3])
 
 
 def _sign(found: re.Match[str]) -> str:
@@ -60,7 +60,7 @@ def _moved(found: re.Match[str]) -> str:
     mark, text = found[1], found[2] or found[3] or ""
     if mark == "^" and text in ("ᵀ", "T"):
         return "ᵀ"
-    moved = [_raised(one, "SUBSCRIPT" if mark == "_" else "SUPERSCRIPT") for one in text]
+    moved = [_raised(letter, "SUBSCRIPT" if mark == "_" else "SUPERSCRIPT") for letter in text]
     return "".join(moved) if all(moved) else f"{mark}{_part(text)}"
 
 

@@ -85,9 +85,9 @@ def symbol(op: Op) -> str:
         power = op.constants[0] if op.constants else "ⁿ"
         return f"(·){power.translate(_SUPERSCRIPTS)}" if len(power) <= 4 else f"(·)^{power}"
     sign = SYMBOLS.get(name, name)
-    for one in op.arguments if name in _BETWEEN and operands == 2 else ():
-        if one.keyword == "alpha":
-            return f"{sign} {one.text.replace('-', '−')}·(·)"
+    for argument in op.arguments if name in _BETWEEN and operands == 2 else ():
+        if argument.keyword == "alpha":
+            return f"{sign} {argument.text.replace('-', '−')}·(·)"
     if name in _BETWEEN and operands == 1 and number:
         comes_first = name not in ("mul", "add") and (name == "rsub" or _turned(op))
         return f"{number} {sign}" if comes_first else f"{sign} {number}"
@@ -142,13 +142,13 @@ def _operands(op: Op, name: str, text_of: Callable[[str], str]) -> tuple[list[st
         return parts[::-1] if name == "rsub" or op.name == "PowBackward2" else parts, {}
     parts = []
     named: dict[str, str] = {}
-    for one in op.arguments:
-        text = text_of(one.value) if one.value is not None else one.text.replace("-", "−")
-        if one.keyword and one.keyword not in _OPERANDS and one.value is None:
-            named[one.keyword] = text
+    for argument in op.arguments:
+        text = text_of(argument.value) if argument.value is not None else argument.text.replace("-", "−")
+        if argument.keyword and argument.keyword not in _OPERANDS and argument.value is None:
+            named[argument.keyword] = text
             if name in _WITH_NUMBERS:
-                parts.append(f"{one.keyword} {text}")
-        elif one.value is not None or name in _BETWEEN or name in _WITH_NUMBERS:
+                parts.append(f"{argument.keyword} {text}")
+        elif argument.value is not None or name in _BETWEEN or name in _WITH_NUMBERS:
             parts.append(text)
     return parts[::-1] if _turned(op) else parts, named
 

@@ -73,7 +73,9 @@ def wanted(function: Callable[..., Any], given: Mapping[str, Any], call: str) ->
         return True
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     needed = [
-        one.name for one in parameters if one.default is one.empty and one.name not in given and one.kind in positional
+        parameter.name
+        for parameter in parameters
+        if parameter.default is parameter.empty and parameter.name not in given and parameter.kind in positional
     ]
     if len(needed) > 1:
         names = ", ".join(needed[1:])
@@ -84,7 +86,7 @@ def wanted(function: Callable[..., Any], given: Mapping[str, Any], call: str) ->
     passed_on = decorated(function)
     if not needed and passed_on is not None:  # its `*args` are those of the function that it calls
         return wanted(passed_on, given, call)
-    return bool(needed) or any(one.kind is one.VAR_POSITIONAL for one in parameters)
+    return bool(needed) or any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
 
 
 def starter(function: Callable[..., Any], engine: Engine, given: dict[str, Any], call: str) -> Callable[[], str]:
@@ -148,7 +150,7 @@ def nearest(levels: Iterable[list[tuple[str, Any]]], used: set[str] | None = Non
             break
         functions |= {getattr(thing, "__module__", "") for _, thing in level if isinstance(thing, FUNCTIONS)}
     # A function of an engine alone, such as one that makes data, tells least.
-    used = used or {str(one).partition(".")[0] for one in functions}
+    used = used or {str(function).partition(".")[0] for function in functions}
     return [name for name in (TORCH, CORE) if name in used]
 
 
@@ -167,7 +169,7 @@ def imported(program: str | Callable[..., Any]) -> set[str]:
 def engines_behind(thing: Any) -> set[str]:
     """The engine that a thing belongs to: its module, or an object of its classes, such as a tensor or an optimizer."""
     homes = [thing.__name__] if isinstance(thing, ModuleType) else []
-    homes = homes or [one.__module__ for one in (thing if isinstance(thing, type) else type(thing)).__mro__]
+    homes = homes or [base.__module__ for base in (thing if isinstance(thing, type) else type(thing)).__mro__]
     return {str(home).partition(".")[0] for home in homes}.intersection(NAMES)
 
 
@@ -214,18 +216,18 @@ def _read_by(text: str) -> list[str]:
 def _parts(thing: Any) -> Iterable[tuple[str, Any]]:
     """What a thing names or holds, by name; the name is empty where the program has no variable for it."""
     if isinstance(thing, functools.partial):
-        return [("", thing.func), *(("", one) for one in thing.args), *thing.keywords.items()]
+        return [("", thing.func), *(("", argument) for argument in thing.args), *thing.keywords.items()]
     if isinstance(thing, MethodType):
         return [*_held(thing.__self__).items(), ("", thing.__self__), ("", thing.__func__)]
     if isinstance(thing, (dict, list, tuple, set)):
-        return [("", one) for one in (thing.values() if isinstance(thing, dict) else thing)]
+        return [("", part) for part in (thing.values() if isinstance(thing, dict) else thing)]
     if isinstance(thing, ModuleType) or engines_behind(thing) or _of_library(thing if callable(thing) else type(thing)):
         return []
     if isinstance(thing, FunctionType):
         return named(thing)
     if isinstance(thing, type):
-        return [("", one) for one in vars(thing).values() if isinstance(one, FunctionType)]
-    rest = [("", one) for name, one in getattr(thing, "__dict__", {}).items() if name.startswith("_")]
+        return [("", value) for value in vars(thing).values() if isinstance(value, FunctionType)]
+    rest = [("", value) for name, value in getattr(thing, "__dict__", {}).items() if name.startswith("_")]
     return [*_held(thing).items(), *rest, ("", type(thing))]
 
 
@@ -242,13 +244,16 @@ def named(function: FunctionType) -> list[tuple[str, Any]]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with contextlib.suppress(ValueError):  # the cell is still empty
             found.append((name, cell.cell_contents))
-    return [*found, *(("", one) for one in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()))]
+    return [
+        *found,
+        *(("", default) for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())),
+    ]
 
 
 @functools.lru_cache(maxsize=512)
 def _globals(code: CodeType) -> list[str]:
     """The globals that code reads; `co_names` has the names of attributes, too."""
-    read = (step for one in codes_in(code) for step in dis.get_instructions(one) if step.opname == "LOAD_GLOBAL")
+    read = (step for inner in codes_in(code) for step in dis.get_instructions(inner) if step.opname == "LOAD_GLOBAL")
     return list(dict.fromkeys(step.argval for step in read))
 
 
@@ -258,7 +263,7 @@ def _held(owner: Any) -> dict[str, Any]:
         return {}
     if _is_module(owner):
         return {type(owner).__name__: owner}
-    return {name: one for name, one in vars(owner).items() if not name.startswith("_")}
+    return {name: value for name, value in vars(owner).items() if not name.startswith("_")}
 
 
 def _is_module(thing: Any) -> bool:
@@ -270,12 +275,12 @@ def _is_module(thing: Any) -> bool:
 def name_of(thing: Any, *scopes: Mapping[str, Any]) -> str:
     """What a program calls a thing: its variable in one of these scopes, or a variable's attribute; else nothing."""
     for scope in scopes:
-        for name, one in list(scope.items()):
-            if one is thing and not name.startswith("_") and name != "self":
+        for name, value in list(scope.items()):
+            if value is thing and not name.startswith("_") and name != "self":
                 return name
-    for owner in (one for scope in scopes for one in list(scope.values())):
+    for owner in (value for scope in scopes for value in list(scope.values())):
         inner: dict[str, Any] = owner._modules if _is_module(owner) else {}
-        for name, one in {**_held(owner), **inner}.items():
-            if one is thing and owner is not thing:
+        for name, value in {**_held(owner), **inner}.items():
+            if value is thing and owner is not thing:
                 return name
     return ""

@@ -48,7 +48,7 @@ class Project(Source):
         return line + self._above[frame.f_code.co_filename]
 
     def place(self, line: int) -> tuple[str, int]:
-        path, above = max(((one, up) for one, up in self._above.items() if up < line), key=lambda one: one[1])
+        path, above = max(((file, up) for file, up in self._above.items() if up < line), key=lambda entry: entry[1])
         return ("" if path == self.filename else path), line - above
 
     def told(self, line: int | None) -> str:

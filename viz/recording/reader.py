@@ -83,8 +83,8 @@ def nested_tensors(thing: Any, engine: Engine, path: str = "") -> Iterator[tuple
         for position, item in enumerate(thing):
             yield from nested_tensors(item, engine, f"{path}.{names[position]}" if names else f"{path}[{position}]")
     elif dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        for one in dataclasses.fields(thing):
-            yield from nested_tensors(getattr(thing, one.name, None), engine, f"{path}.{one.name}")
+        for field in dataclasses.fields(thing):
+            yield from nested_tensors(getattr(thing, field.name, None), engine, f"{path}.{field.name}")
 
 
 def about_module(engine: Engine, module: Any) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def about_module(engine: Engine, module: Any) -> dict[str, Any]:
         about["loops"] = True
     if settings := engine.why_closed(module) or _settings(module):
         about["settings"] = settings
-    if buffers := [name for name, one in module._buffers.items() if one is not None]:
+    if buffers := [name for name, buffer in module._buffers.items() if buffer is not None]:
         about["buffers"] = buffers
     return about
 
@@ -112,7 +112,7 @@ def _settings(module: Any) -> str:
         value = next((held for name in names if (held := vars(module).get(name)) is not None), None)
         if isinstance(value, (int, float, str)) and not isinstance(value, bool):
             plain = f"{value:.3g}" if isinstance(value, float) else str(value)
-        elif isinstance(value, (tuple, list)) and value and all(isinstance(one, int) for one in value):
+        elif isinstance(value, (tuple, list)) and value and all(isinstance(size, int) for size in value):
             plain = str(value[0]) if len({*value}) == 1 and word != "kernel" else "×".join(map(str, value))
         else:
             continue
@@ -263,7 +263,7 @@ class Reader:
         known, key = self._tensor.get(id(tensor), (None, ""))
         if known is not None:
             self._tensor[id(tensor)] = _none, key
-            self._holder.update((held, _none) for held, one in list(self._holder.items()) if one is known)
+            self._holder.update((held, _none) for held, holder in list(self._holder.items()) if holder is known)
 
     def close(self) -> None:
         """Keep no reference to any."""

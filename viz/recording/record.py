@@ -95,19 +95,21 @@ def record_backward(tensor: Any, names: dict[str, Any]) -> Recording:
             )
         reader.value(tensor)
         held = {
-            name: one for name, one in names.items() if name.isidentifier() and name[0] != "_" and _holds(reader, one)
+            name: thing
+            for name, thing in names.items()
+            if name.isidentifier() and name[0] != "_" and _holds(reader, thing)
         }
-        name = next((name for name, one in held.items() if one is tensor), "loss")
-        leaves = [(one, one.grad) for one, _ in reader.seen() if reader.is_leaf(one)]
-        for one, _ in leaves:
-            one.grad = None
+        name = next((name for name, value in held.items() if value is tensor), "loss")
+        leaves = [(leaf, leaf.grad) for leaf, _ in reader.seen() if reader.is_leaf(leaf)]
+        for leaf, _ in leaves:
+            leaf.grad = None
     try:
         source = Source(f"{name}.backward(retain_graph=True)")
         return Recorder(engine, source, namespace={**held, name: tensor}).run({})
     finally:
         with engine.quietly():
-            for one, grad in leaves:
-                one.grad = grad
+            for leaf, grad in leaves:
+                leaf.grad = grad
 
 
 def _holds(reader: Reader, thing: Any) -> bool:
@@ -256,14 +258,14 @@ class Recorder:
             with Reading(self.engine, graph):
                 tensors[name] = self._state(tensor)
         watch.close()
-        named = {state["key"] for state in tensors.values()} | {key for key, one in graph.values.items() if one.names}
+        named = {state["key"] for state in tensors.values()} | {key for key, t in graph.values.items() if t.names}
         graph.drop_unused(named | {saved.value for op in graph.ops.values() for saved in op.saved})
         events = [event for event in events if event.kind != "create" or event.values[0] in graph.values]
         ran = {op.module for op in graph.ops.values()}
         graph.modules = {
             path: about
             for path, about in graph.modules.items()
-            if any(one == path or one.startswith(f"{path}.") for one in ran)
+            if any(module == path or module.startswith(f"{path}.") for module in ran)
         }
         name_values(graph)
         graph.note = graph.note or self._left_out

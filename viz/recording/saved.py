@@ -40,7 +40,7 @@ def saved_tensors(engine: Engine, node: Any) -> list[tuple[str, Any]]:
     if pairs or not hasattr(type(node), "saved_tensors"):
         return pairs
     saved = _read(engine, node, "tensors")
-    return [("0", saved)] if isinstance(saved, str) else [(str(place), one) for place, one in enumerate(saved or ())]
+    return [("0", saved)] if isinstance(saved, str) else [(str(place), name) for place, name in enumerate(saved or ())]
 
 
 def is_freed(engine: Engine, node: Any, name: str) -> bool:

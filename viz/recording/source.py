@@ -110,7 +110,7 @@ def decorated(function: Any) -> Any:
     if not isinstance(code, CodeType) or code.co_argcount or code.co_flags & passes_on != passes_on:
         return None
     held = [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]
-    functions = [one for one in held if isinstance(one, (FunctionType, MethodType))]
+    functions = [value for value in held if isinstance(value, (FunctionType, MethodType))]
     return functions[0] if len(functions) == 1 else None
 
 

@@ -56,8 +56,8 @@ def found_in(engine: Engine, holder: Any) -> list[Any]:
         if engine.is_module(thing) or engine.is_tensor(thing) or _has_state(engine, thing) or _draws(thing):
             containers.append(thing)
         elif depth <= DEEPEST:
-            for one in itertools.islice(_parts(thing), WIDEST):
-                look(one, depth + 1)
+            for part in itertools.islice(_parts(thing), WIDEST):
+                look(part, depth + 1)
 
     look(holder, 0)
     return containers
@@ -68,7 +68,7 @@ def _parts(thing: Any) -> Iterable[Any]:
     if isinstance(thing, MethodType):
         return thing.__self__, thing.__func__
     if isinstance(thing, FunctionType):
-        return [one for _, one in named(thing)]
+        return [module for _, module in named(thing)]
     if isinstance(thing, functools.partial):
         return thing.func, *thing.args, *thing.keywords.values()
     if isinstance(thing, dict):
@@ -101,13 +101,13 @@ class Kept:
         self._settings: list[tuple[Callable[[Any], Any], Any]] = []
         modules = [thing for thing in things if engine.is_module(thing)]
         parameters = [pair for module in modules for pair in engine.held(module)]
-        self._paths = {id(one): path for path, one in parameters}
+        self._paths = {id(parameter): path for path, parameter in parameters}
         known: set[int] = set()
         # The last first: tensors before what may hold very much.
         stack = [
             *things,
-            *(one for module in modules for _, one in engine.held(module, "_buffers")),
-            *(one for _, one in parameters),
+            *(buffer for module in modules for _, buffer in engine.held(module, "_buffers")),
+            *(parameter for _, parameter in parameters),
         ]
         while stack and len(known) < LOOKED_AT:
             with Reading(engine, self._graph):  # and go on after a thing that cannot be read
@@ -115,7 +115,7 @@ class Kept:
 
     def about_to_write(self, name: str, tensors: list[Any]) -> None:
         """A call begins: copy the parameters that it is about to write to, or the gradients that a pass adds to."""
-        places = {self._engine.storage(one) for one in tensors} - {0}
+        places = {self._engine.storage(tensor) for tensor in tensors} - {0}
         for kept in self._tensors.values():
             if kept.is_gradient if name == "backward" else kept.place in places:
                 kept.copy()
@@ -125,7 +125,7 @@ class Kept:
             thing = stack.pop()
             if id(thing) not in known:
                 known.add(id(thing))
-                stack += [one for one in self._keep(thing) if type(one) not in SIMPLE]
+                stack += [part for part in self._keep(thing) if type(part) not in SIMPLE]
 
     def _keep(self, thing: Any) -> Iterable[Any]:
         """Note how a thing is, and return what it holds."""
@@ -142,7 +142,7 @@ class Kept:
             else:
                 data = "_data" if hasattr(thing, "_data") else "data"  # of a lazy tensor ours refuses `data`
                 before = {"grad": None, data: getattr(thing, data), "__class__": type(thing)}
-                self._settings += [(functools.partial(setattr, thing, name), one) for name, one in before.items()]
+                self._settings += [(functools.partial(setattr, thing, name), value) for name, value in before.items()]
                 self._settings.append((functools.partial(self._engine.set_version, thing), Reader.version(thing)))
             return ()
         if isinstance(thing, (tuple, frozenset)):
@@ -167,7 +167,7 @@ class Kept:
             for slot in copyreg._slotnames(type(thing))  # type: ignore[attr-defined]
             if hasattr(thing, slot)
         }
-        self._settings += [(functools.partial(object.__setattr__, thing, slot), one) for slot, one in slots.items()]
+        self._settings += [(functools.partial(object.__setattr__, thing, slot), value) for slot, value in slots.items()]
         return [*slots.values(), *([vars(thing)] if hasattr(thing, "__dict__") else [])]
 
     def _keep_tensor(self, tensor: Any, path: str | None, is_gradient: bool = False) -> None:
@@ -195,7 +195,11 @@ class Kept:
         for kept in self._tensors.values():
             with Reading(self._engine, self._graph), self._engine.module.no_grad():
                 kept.put_back()
-        written = [one.path for one in self._tensors.values() if one.path and Reader.version(one.tensor) != one.version]
+        written = [
+            tensor.path
+            for tensor in self._tensors.values()
+            if tensor.path and Reader.version(tensor.tensor) != tensor.version
+        ]
         if written:
             self._graph.note = f"{self._graph.note} forward wrote to {written[0]}, which stays as it is now.".strip()
 

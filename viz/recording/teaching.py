@@ -179,7 +179,7 @@ class TeachingRecorder:
             yield from ((f"[{key!r}]", item) for key, item in items_of(thing) if isinstance(item, kind))
 
     def _steps(self, frame: FrameType | None) -> list[list[int]]:
-        return [[*one] for one in self._loops[id(frame)].inside] if id(frame) in self._loops else []
+        return [[*loop] for loop in self._loops[id(frame)].inside] if id(frame) in self._loops else []
 
     # values
 
@@ -205,11 +205,11 @@ class TeachingRecorder:
         """The key of a tensor as it is now; what is new behind it is read before, the earliest first."""
         waiting = [tensor]
         while waiting:
-            one = waiting[-1]
-            if id(one) in self._held:
+            entry = waiting[-1]
+            if id(entry) in self._held:
                 waiting.pop()
                 continue
-            unmet = [parent for parent in self.engine.parents(one) if id(parent) not in self._held]
+            unmet = [parent for parent in self.engine.parents(entry) if id(parent) not in self._held]
             if unmet:
                 waiting += unmet[::-1]
             else:
@@ -245,7 +245,7 @@ class TeachingRecorder:
         if function.startswith("**"):
             op.constants = [function[2:]]
         op.sequence_nr = op.call = len(self.graph.ops)
-        op.saved = [Saved(name, **self._kept(one)) for name, one in self._asked("saved", tensor, ())]
+        op.saved = [Saved(name, **self._kept(value)) for name, value in self._asked("saved", tensor, ())]
         value.op = self._op_of[id(tensor)] = op.key
         if node is not None:
             self._made_by[id(node)] = node, op.key
@@ -357,7 +357,7 @@ class TeachingRecorder:
         self.events.append(Event("run", line, key, gradients=incoming, pass_nr=self._passes))
         if sent is None:
             sent = self._what_parents_got(parents)
-        arrays = [None if one is None else self._array(one) for one in sent]
+        arrays = [None if gradient is None else self._array(gradient) for gradient in sent]
         outgoing = [
             Gradient(target, value, number, array)
             for (target, number), value, array in zip(op.next, op.inputs, arrays, strict=False)
@@ -379,10 +379,14 @@ class TeachingRecorder:
         return sent
 
     def _free(self, op: Op, tensor: Any, line: int | None) -> None:
-        now = [Saved(name, **self._kept(one)) for name, one in self._asked("saved", tensor, ())]
-        if op.saved and all(one.state == "freed" for one in now) and any(one.state == "alive" for one in op.saved):
-            for one in op.saved:
-                one.state = "freed"
+        now = [Saved(name, **self._kept(value)) for name, value in self._asked("saved", tensor, ())]
+        if (
+            op.saved
+            and all(saved.state == "freed" for saved in now)
+            and any(saved.state == "alive" for saved in op.saved)
+        ):
+            for kept in op.saved:
+                kept.state = "freed"
             self.events.append(Event("freed", line, op.key, pass_nr=self._passes))
 
     def _leaf_has(self, number: int, line: int | None, told: bool) -> None:

@@ -296,20 +296,20 @@ class Watch:
 
         A call from another place in the program, or in another step of a loop, counts as another one.
         """
-        running = {id(one): self._modules.get(id(module)) for one, module in self._forwards(frame)}
+        running = {id(call): self._modules.get(id(module)) for call, module in self._forwards(frame)}
         frames: list[FrameType] = []
         while frame is not None:
             frames.append(frame)
             frame = frame.f_back
         found: dict[str, int] = {}
         place = 0
-        for one in reversed(frames):
-            known = running.get(id(one))
+        for outer in reversed(frames):
+            known = running.get(id(outer))
             if known is not None:
                 turns = self._places.setdefault(known[1], {})
                 found[known[1]] = turns.setdefault(place, len(turns))
-            steps = self._loops[id(one)].inside if id(one) in self._loops else ()
-            place = hash((place, one.f_lasti, *map(tuple, steps)))
+            steps = self._loops[id(outer)].inside if id(outer) in self._loops else ()
+            place = hash((place, outer.f_lasti, *map(tuple, steps)))
         return found
 
     def _forwards(self, frame: FrameType | None) -> Iterator[tuple[FrameType, Any]]:
@@ -330,7 +330,7 @@ class Watch:
             code = running.f_code
             count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
             given = [running.f_locals.get(name) for name in code.co_varnames[1:count]]
-            if not any(one is tensor for one in self._tensors(given)):
+            if not any(known is tensor for known in self._tensors(given)):
                 known = self._modules.get(id(module))
                 value.home = known[1] if known else None
                 return
@@ -341,7 +341,7 @@ class Watch:
         steps: list[list[int]] = []
         while frame is not None and self._loops:
             if id(frame) in self._loops:
-                steps = [*([*one] for one in self._loops[id(frame)].inside), *steps]
+                steps = [*([*loop] for loop in self._loops[id(frame)].inside), *steps]
             frame = frame.f_back
         return steps
 
@@ -613,7 +613,7 @@ class Watch:
                 if not self._filled(tensor):
                     changed.append(tensor)
         unchanged = {*map(id, tensors)} - {*map(id, changed)}
-        made = {id(one): one for one in (*self._tensors((result,)), *changed) if id(one) not in unchanged}
+        made = {id(tensor): tensor for tensor in (*self._tensors((result,)), *changed) if id(tensor) not in unchanged}
         fresh = []
         if made:  # asking for a shape is not a use
             fresh = [(key, tensor) for key, tensor in zip(inputs, tensors, strict=True) if key not in self._used]
@@ -671,7 +671,7 @@ class Watch:
         if alone and (same or op.custom):
             op.arguments = arguments
         if (alone and same) or (sign and op.function.strip("_") in ("rdiv", "rtruediv")):
-            numbers = [one.text for one in arguments if one.value is None and one.keyword not in NAMED]
+            numbers = [arg.text for arg in arguments if arg.value is None and arg.keyword not in NAMED]
             op.constants = op.constants or numbers
 
     def _reshaped(self, recorded: list[Op], left: list[str]) -> None:
@@ -703,7 +703,7 @@ class Watch:
         self, name: str, line: int | None, inputs: list[str], outputs: list[Value], arguments: list[Argument]
     ) -> None:
         op = Op(f"o{len(self.graph.ops)}", name, name, recorded=False, line=line, arguments=arguments)
-        op.constants = [one.text for one in arguments if one.value is None and one.keyword not in NAMED]
+        op.constants = [arg.text for arg in arguments if arg.value is None and arg.keyword not in NAMED]
         frame = sys._getframe(1)
         op.scope = self._inside(frame)
         self._locate(op, frame, self._module(frame))

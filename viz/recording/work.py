@@ -16,7 +16,7 @@ def products(name: str, args: Any, kwargs: dict[str, Any], result: Any) -> int:
     A FLOP count is twice that: each product is added to a sum.
     """
     arguments = [*args, *kwargs.values()]
-    shapes: list[tuple[int, ...]] = [tuple(one.shape) for one in arguments if hasattr(one, "shape")]
+    shapes: list[tuple[int, ...]] = [tuple(argument.shape) for argument in arguments if hasattr(argument, "shape")]
     made: int = math.prod(result.shape) if hasattr(result, "shape") else 0
     if name == "linear":
         return int(made * shapes[1][-1])
@@ -40,7 +40,7 @@ def products(name: str, args: Any, kwargs: dict[str, Any], result: Any) -> int:
 def products_of(module: Any, shapes: list[tuple[int, ...]]) -> int:
     """The multiplications in one call of a recurrent module or an attention that was given tensors of these shapes."""
     if not hasattr(module, "embed_dim"):
-        sizes: Iterator[int] = (math.prod(one.shape) for path, one in module._parameters.items() if "weight" in path)
+        sizes: Iterator[int] = (math.prod(p.shape) for path, p in module._parameters.items() if "weight" in path)
         return math.prod(shapes[0][:-1]) * sum(sizes)
     query, key, value = shapes[:3]
     batched = len(query) == 3
@@ -58,7 +58,7 @@ def _einsum(given: list[Any]) -> int:
     operands = given[1] if isinstance(given[1], (list, tuple)) else given[1:]
     sizes: dict[str, int] = {
         letter: size
-        for term, one in zip(terms, operands, strict=False)
-        for letter, size in zip(term, one.shape, strict=False)
+        for term, operand in zip(terms, operands, strict=False)
+        for letter, size in zip(term, operand.shape, strict=False)
     }
     return math.prod(sizes.values()) if len(terms) > 1 else 0

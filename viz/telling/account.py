@@ -203,7 +203,7 @@ def errors_of(sides: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def beside(recordings: dict[str, Recording], engine: str, agree: bool | None) -> Recording | None:
     """The other engine's recording if the two do not agree, to show its numbers beside these."""
-    return None if agree is not False else next(one for name, one in recordings.items() if name != engine)
+    return None if agree is not False else next(recording for name, recording in recordings.items() if name != engine)
 
 
 def verdict(
@@ -224,7 +224,10 @@ def verdict(
     nodes = _recorded(ours), _recorded(theirs)
     only = [(_minus(nodes[0], nodes[1]), ours.engine), (_minus(nodes[1], nodes[0]), "PyTorch")]
     details = [f"{_list(names)} in {engine} alone" for names, engine in only if names]
-    stops = [(one.error["type"], one.error["line"]) if one.error is not None else None for one in (ours, theirs)]
+    stops = [
+        (recording.error["type"], recording.error["line"]) if recording.error is not None else None
+        for recording in (ours, theirs)
+    ]
     if stops[0] != stops[1]:
         said = ["runs to its end" if stop is None else f"stops in line {stop[1]} with {stop[0]}" for stop in stops]
         differs.append(f"{ours.engine} {said[0]}, PyTorch {said[1]}")
@@ -275,7 +278,7 @@ def rewritten(old: Sequence[str], new: Sequence[str], owner: Sequence[int]) -> s
         place = f"Lines {first} to {first + len(lines) - 1} are" if len(lines) > 1 else f"Line {first} is"
         return f"{place} {'new' if come else 'gone'}"
     if len(gone) == len(come) == 1:
-        numbers = [_NUMBER.findall(one[0]) for one in (gone, come)]
+        numbers = [_NUMBER.findall(line[0]) for line in (gone, come)]
         changed = [pair for pair in zip(*numbers, strict=False) if pair[0] != pair[1]]
         if len(changed) == 1 and _NUMBER.sub("0", gone[0]) == _NUMBER.sub("0", come[0]):
             return f"Line {first} has {changed[0][1]} instead of {changed[0][0]}"
@@ -377,7 +380,7 @@ def _gradient_effects(before: Recording, after: Recording, arithmetic: Arithmeti
     for name in after.tensors:
         if name not in before.tensors or (len(stopped) > most and name in stopped):
             continue
-        old, new = (array_of(one.tensors[name]["grad"]) for one in (before, after))
+        old, new = (array_of(run.tensors[name]["grad"]) for run in (before, after))
         if not different(old, new):
             continue
         count += 1

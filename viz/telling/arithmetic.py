@@ -150,7 +150,7 @@ class Arithmetic:
             return None
         result = float(recorded[index])
         forward, operands = again
-        given = [one for one in op.inputs if one is not None]
+        given = [key for key in op.inputs if key is not None]
         rows = _row(forward, operands, value.output_nr, index)
         used = {place_: np.argwhere(row) for place_, row in enumerate(rows) if row is not None}
         formula = self._formula(op, given, operands, used, index)
@@ -160,16 +160,16 @@ class Arithmetic:
         def by(slot: int) -> Callable[[list[Any]], np.ndarray | None]:
             return lambda coded: _row(forward, coded, value.output_nr, index)[slot]
 
-        names = {one: self._names(operands, given, one, by(one)) for one in used}
+        names = {code: self._names(operands, given, code, by(code)) for code in used}
         for chosen in _subsets(list(used)):
             terms = []
-            for one in chosen:
-                row, whole = rows[one], operands[one].detach().numpy()
-                for at in map(tuple, used[one].tolist()):
+            for code in chosen:
+                row, whole = rows[code], operands[code].detach().numpy()
+                for at in map(tuple, used[code].tolist()):
                     local = 0.0 if row is None else float(row[at])
-                    label = names[one](at, local)
+                    label = names[code](at, local)
                     alone = local == 1 and not label
-                    factors, labels = (float(whole[at]), local), (place(self._title(given[one]), at), label)
+                    factors, labels = (float(whole[at]), local), (place(self._title(given[code]), at), label)
                     terms.append(Term(factors[:1], labels[:1]) if alone else Term(factors, labels))
             if terms and _close(sum(term.product for term in terms), result, terms):
                 return Part(notation.symbol(op), tuple(terms), result)
@@ -181,7 +181,7 @@ class Arithmetic:
         if name in ("softmax", "log_softmax") and len(used) >= 1:
             whole = operands[0].detach().numpy()
             entries = [number(whole[tuple(at)]) for at in self._group(whole.shape, op, index)]
-            parts = [f"e^{one}" for one in entries]
+            parts = [f"e^{entry}" for entry in entries]
             below = " + ".join(parts[:6]) + (f" + {len(parts) - 6} more" if len(parts) > 6 else "")
             own = number(whole[index])
             return f"e^{own} ÷ ({below})" if name == "softmax" else f"{own} − ln({below})"
@@ -224,9 +224,9 @@ class Arithmetic:
         """The complete gradient of a value in a pass."""
         value = self.graph.values[key]
         event = self._runs.get((self._pass_of(key) if pass_nr is None else pass_nr, value.op or value.accumulate or ""))
-        for one in event.gradients if event is not None else ():
-            if one.value == key or (value.accumulate and event is not None and event.node == value.accumulate):
-                return numbers_of(one.array)
+        for gradient in event.gradients if event is not None else ():
+            if gradient.value == key or (value.accumulate and event is not None and event.node == value.accumulate):
+                return numbers_of(gradient.array)
         return None
 
     def _pass_of(self, key: str) -> int:
@@ -239,8 +239,8 @@ class Arithmetic:
             (event, slot)
             for event in self.recording.events
             if event.kind == "send" and event.pass_nr == pass_nr
-            for slot, one in enumerate(event.gradients)
-            if one.value == key and one.array is not None
+            for slot, gradient in enumerate(event.gradients)
+            if gradient.value == key and gradient.array is not None
         ]
 
     def _given(self, event: Event, slot: int, index: Index) -> Part | None:
@@ -255,10 +255,10 @@ class Arithmetic:
         if again is None or coming is None:
             return Part(source, (), result)
         key = event.gradients[slot].value
-        operands = [one for one in op.inputs if one is not None]
+        operands = [key for key in op.inputs if key is not None]
         # The same tensor may be used twice: its first use is sent first.
-        nth = sum(one.value == key for one in event.gradients[:slot])
-        slots = [at for at, one in enumerate(operands) if one == key]
+        nth = sum(gradient.value == key for gradient in event.gradients[:slot])
+        slots = [at for at, operand in enumerate(operands) if operand == key]
         if nth >= len(slots):
             return Part(source, (), result)
         terms = self._terms(again, op, coming, operands, slots[nth], index)
@@ -269,14 +269,14 @@ class Arithmetic:
         self, again: tuple[Forward, list[Any]], op: Op, coming: Event, given: list[str], slot: int, index: Index
     ) -> list[Term] | None:
         terms = []
-        for one in coming.gradients:
-            upstream = numbers_of(one.array)
-            if one.array is None:
+        for gradient in coming.gradients:
+            upstream = numbers_of(gradient.array)
+            if gradient.array is None:
                 continue
             if upstream is None:
                 return None
-            title = self._title(one.value)
-            ask = functools.partial(_column, again[0], output=one.output_nr, slot=slot, index=index)
+            title = self._title(gradient.value)
+            ask = functools.partial(_column, again[0], output=gradient.output_nr, slot=slot, index=index)
             column = ask(again[1])
             if column is None:
                 continue
@@ -306,7 +306,7 @@ class Arithmetic:
             if other == slot or not operand.is_floating_point():
                 continue
             codes = arange(1.0, operand.numel() + 1.0, dtype=operand.dtype).reshape(operand.shape)
-            found = ask([codes if position == other else one for position, one in enumerate(operands)])
+            found = ask([codes if position == other else operand for position, operand in enumerate(operands)])
             if found is not None:
                 coded.append((other, found))
 
@@ -331,7 +331,7 @@ class Arithmetic:
     def _find(self, op: Op) -> tuple[Forward, list[Any]] | None:
         T = engines.load(CORE).module
         operands = [_tensor(T, self.graph.values[key], self.numbers(key)) for key in op.inputs if key is not None]
-        if op.custom or not operands or any(one is None for one in operands):
+        if op.custom or not operands or any(operand is None for operand in operands):
             return None
         for forward in _forwards(T, op, self.graph.values[op.outputs[0]]) if op.outputs else ():
             try:
@@ -339,7 +339,10 @@ class Arithmetic:
             except Exception:  # these arguments do not fit these operands: the next
                 continue
             results = [self.graph.values[key] for key in op.outputs]
-            if all(one.output_nr < len(made) and _equal(made[one.output_nr], self.numbers(one.key)) for one in results):
+            if all(
+                result.output_nr < len(made) and _equal(made[result.output_nr], self.numbers(result.key))
+                for result in results
+            ):
                 return forward, operands
         return None
 
@@ -404,13 +407,13 @@ def _called(T: Any, op: Op) -> Forward | None:
     if function is None or op.function.startswith("__r"):
         return None
     fixed: list[tuple[str, bool, Any]] = []
-    for one in op.arguments:
+    for argument in op.arguments:
         try:
-            text = None if one.value is not None else ast.literal_eval(one.text)
+            text = None if argument.value is not None else ast.literal_eval(argument.text)
         except (ValueError, SyntaxError):
             return None
-        fixed.append((one.keyword, one.value is not None, text))
-    order = [one.value for one in op.arguments if one.value is not None]
+        fixed.append((argument.keyword, argument.value is not None, text))
+    order = [argument.value for argument in op.arguments if argument.value is not None]
     if order != [key for key in op.inputs if key is not None]:
         return None
 
@@ -418,7 +421,7 @@ def _called(T: Any, op: Op) -> Forward | None:
         left = iter(operands)
         filled = [(keyword, next(left) if given else fixed_) for keyword, given, fixed_ in fixed]
         return function(
-            *(one for keyword, one in filled if not keyword), **{keyword: one for keyword, one in filled if keyword}
+            *(v for keyword, v in filled if not keyword), **{keyword: v for keyword, v in filled if keyword}
         )
 
     return forward
@@ -448,14 +451,14 @@ def _equal(made: Any, recorded: np.ndarray | None) -> bool:
 def _row(forward: Forward, operands: list[Any], output: int, index: Index) -> list[np.ndarray | None]:
     """The derivatives of one entry of a result by every entry of each operand; None for an operand without any."""
     made, asked = _asked(forward, operands, output)
-    wanted = [one for one in asked if one.requires_grad]
+    wanted = [tensor for tensor in asked if tensor.requires_grad]
     if not made.requires_grad:
         return [None] * len(operands)
     grad = engines.load(CORE).module.autograd.grad
     found = iter(grad(made[index] if index else made, wanted, allow_unused=True))
     rows = []
-    for one in asked:
-        row = next(found) if one.requires_grad else None
+    for tensor in asked:
+        row = next(found) if tensor.requires_grad else None
         rows.append(None if row is None else row.numpy())
     return rows
 
@@ -479,7 +482,7 @@ def _column(forward: Forward, operands: list[Any], output: int, slot: int, index
 
 def _asked(forward: Forward, operands: list[Any], output: int) -> tuple[Any, list[Any]]:
     """A result of the op on new leaves, and these."""
-    asked = [one.detach().requires_grad_() if one.is_floating_point() else one for one in operands]
+    asked = [operand.detach().requires_grad_() if operand.is_floating_point() else operand for operand in operands]
     return _outputs(forward(*asked))[output], asked
 
 

@@ -795,7 +795,7 @@ y.backward()""",
     "y",
 )
 
-MISTAKES = tuple(one for one in list(vars().values()) if isinstance(one, Mistake))
+MISTAKES = tuple(value for value in list(vars().values()) if isinstance(value, Mistake))
 
 
 def recognise(message: str) -> Mistake | None:

@@ -78,9 +78,9 @@ def _gone(before: Graph, after: Graph, stays: dict[str, str]) -> Iterator[dict[s
                 break
             op, value = before.ops.get(key), before.values.get(key)
             around = [*op.inputs, *op.outputs] if op is not None else [value.op if value else None, *users.get(key, ())]
-            for one in around:
-                if one is not None and one not in order:
-                    order.append(one)
+            for near in around:
+                if near is not None and near not in order:
+                    order.append(near)
         return staying
 
     same = [(op, after.ops[stays[op.key]]) for op in before.ops.values() if op.key in stays]

@@ -34,15 +34,15 @@ def summarised(recording: Recording, key: str) -> bool:
     """Whether the recording holds the value, or what made it, only as a summary that KEPT would hold in full."""
     value = recording.graph.values[key]
     op = recording.graph.ops.get(value.op or "")
-    around = [key, *(one for one in (op.inputs if op else []) if one is not None)]
+    around = [key, *(value for value in (op.inputs if op else []) if value is not None)]
     around += [
-        one
+        value
         for other in recording.graph.ops.values()
         if key in other.inputs
-        for one in (*other.inputs, *other.outputs)
-        if one
+        for value in (*other.inputs, *other.outputs)
+        if value
     ]
-    arrays = (recording.graph.values[one].array for one in around)
+    arrays = (recording.graph.values[value].array for value in around)
     return any(array is not None and array.data is None and array.size <= KEPT for array in arrays)
 
 
@@ -117,11 +117,14 @@ def all_sheets(recording: Recording, most: int = ENTRIES) -> dict[str, Any]:
                     if most <= 0:
                         break
                     most -= 1
-                    one = numbers_sheet(recording, value.key, of, index, arithmetic)
-                    entries[f"{of}:{','.join(map(str, index))}"] = [one["sentence"], one["made"]]
+                    entry = numbers_sheet(recording, value.key, of, index, arithmetic)
+                    entries[f"{of}:{','.join(map(str, index))}"] = [entry["sentence"], entry["made"]]
         sheets[value.key] = {**sheet, "entries": entries}
     elements = [*graph.ops, *graph.accumulators()]
-    return {"sheets": sheets, "of": {one: key for one in elements if (key := key_of(recording, one)) is not None}}
+    return {
+        "sheets": sheets,
+        "of": {element: key for element in elements if (key := key_of(recording, element)) is not None},
+    }
 
 
 def _table(array: np.ndarray) -> dict[str, Any]:

@@ -33,7 +33,9 @@ def cause_of(run: Run) -> str:
         warnings.simplefilter("ignore")
         report = Diagnosis(engine, Source(program.source), inputs={"input": asks}, limit=JUDGED).report(tries=False)
     report.place = lambda line: f"line {edited.line_of(line)}"
-    first = next((one for one in report.findings[:1] if one.explains_error or (one.certain and not error)), None)
+    first = next(
+        (finding for finding in report.findings[:1] if finding.explains_error or (finding.certain and not error)), None
+    )
     if first is None or first.line is None:
         return ""
     if error and error["line"] == edited.line_of(first.line) and recognise(error["message"]):

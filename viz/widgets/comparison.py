@@ -23,18 +23,18 @@ LISTED = 200  # rows of the table that are shown; differences come first
 
 
 def _first(table: list[Difference]) -> list[Difference]:
-    return sorted(table, key=lambda one: one.agree)[:LISTED] if len(table) > LISTED else table
+    return sorted(table, key=lambda row: row.agree)[:LISTED] if len(table) > LISTED else table
 
 
-def _row(one: Difference) -> dict[str, Any]:
+def _row(row: Difference) -> dict[str, Any]:
     return {
-        "what": one.what,
-        "where": one.where,
-        "ours": one.ours,
-        "theirs": one.theirs,
-        "difference": "" if one.difference is None else f"{one.difference:.3g}",
-        "tolerance": "" if one.tolerance is None else f"{one.tolerance:.0e}",
-        "agree": one.agree,
+        "what": row.what,
+        "where": row.where,
+        "ours": row.ours,
+        "theirs": row.theirs,
+        "difference": "" if row.difference is None else f"{row.difference:.3g}",
+        "tolerance": "" if row.tolerance is None else f"{row.tolerance:.0e}",
+        "agree": row.agree,
     }
 
 
@@ -50,7 +50,7 @@ def _badge(comparison: Comparison, name: str) -> dict[str, Any]:
         "agree": comparison.agree,
         "label": f"{name} {'agrees' if comparison.agree else 'differs'}",
         "compared": f"{len(comparison.table)} things",
-        "differs": [str(one) for one in comparison.differences],
+        "differs": [str(difference) for difference in comparison.differences],
         "details": [f"details of the graph: {comparison.counted}"] if comparison.details else [],
     }
 
@@ -81,9 +81,9 @@ def _result(comparison: Comparison) -> dict[str, Any]:
         "agree": None if why else comparison.agree,
         "verdict": f"PyTorch alone runs this program. {why}" if why else comparison.verdict,
         "badge": _badge(comparison, next(side["title"] for side in sides if side["engine"] == TORCH)),
-        "differences": [] if why or comparison.missing else [str(one) for one in comparison.differences],
-        "details": {"counted": comparison.counted, "all": [str(one) for one in comparison.details[:LISTED]]},
-        "compared": [_row(one) for one in _first(comparison.table)],
+        "differences": [] if why or comparison.missing else [str(difference) for difference in comparison.differences],
+        "details": {"counted": comparison.counted, "all": [str(detail) for detail in comparison.details[:LISTED]]},
+        "compared": [_row(row) for row in _first(comparison.table)],
         "more": max(0, len(comparison.table) - LISTED),
         "timing": "" if comparison.timing is None else str(comparison.timing),
     }
@@ -92,7 +92,7 @@ def _result(comparison: Comparison) -> dict[str, Any]:
 def _stills(result: dict[str, Any], view: str) -> list[str]:
     """The pictures of both sides at their last step."""
     scenes = [side["scene"] for side in result["sides"] if "scene" in side]
-    return [scene.frame(one, view, -1) for one in scenes if view in one["views"]]
+    return [scene.frame(drawn, view, -1) for drawn in scenes if view in drawn["views"]]
 
 
 # The requests that a widget makes to a kernel. A page has no kernel, and nothing else changes its state.

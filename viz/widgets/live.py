@@ -102,10 +102,10 @@ def _close_those_of_an_earlier_run(shown: Live) -> None:
         return
     run = parent["header"]["msg_id"]
     earlier, number, widgets = _of_cells.get(cell, ("", 0, []))
-    elsewhere = [one for other, (*_, held) in _of_cells.items() if other != cell for one in held]
+    elsewhere = [widget for other, (*_, held) in _of_cells.items() if other != cell for widget in held]
     if earlier != run:
         for widget in widgets:
-            if widget is not shown and not any(widget is one for one in elsewhere):
+            if widget is not shown and not any(widget is held for held in elsewhere):
                 widget.layout.close()
                 widget.close()
         shell.user_ns.get("_oh", {}).pop(number, None)

@@ -54,7 +54,7 @@ class MistakeView(Live):
 
     def _begin(self) -> None:
         """Run what is requested and has not run yet."""
-        fresh = {str(one): self._part(one) for one in {AS_WRITTEN, self.fix} if str(one) not in self.parts}
+        fresh = {str(fix): self._part(fix) for fix in {AS_WRITTEN, self.fix} if str(fix) not in self.parts}
         if fresh:
             self.parts = {**self.parts, **fresh}
         self._keep()
@@ -63,7 +63,9 @@ class MistakeView(Live):
         """The results of both engines for the mistake (-1) or for a fix, and what that fix changes."""
         lesson = self._lesson
         outcomes = {engine: lesson.outcome(position, engine) for engine in NAMES}
-        recordings = {engine: one.recording for engine, one in outcomes.items() if one.recording is not None}
+        recordings = {
+            engine: outcome.recording for engine, outcome in outcomes.items() if outcome.recording is not None
+        }
         sides: list[dict[str, Any]] = [{"engine": engine, "title": title(engine, "cpu")} for engine in NAMES]
         for side in sides:
             if side["engine"] not in recordings:
@@ -85,7 +87,7 @@ class MistakeView(Live):
             "verdict": found,
             "errors": errors_of(sides),
             "warned": [{"engine": TITLES[name], "said": said} for name in NAMES for said in outcomes[name].warned],
-            "changes": [] if position == AS_WRITTEN else [vars(one) for one in lesson.changes(position, CORE)],
+            "changes": [] if position == AS_WRITTEN else [vars(change) for change in lesson.changes(position, CORE)],
         }
 
     def _still(self) -> dict[str, str]:

@@ -166,7 +166,8 @@ class Playground(Live):
         if data not in DATA:
             raise ValueError(f"data is one of {', '.join(DATA)}, not {data!r}")
         self.learners = [
-            None if one is None else Learner(one, data, points, own=self._own.get(one.engine)) for one in settings
+            None if setting is None else Learner(setting, data, points, own=self._own.get(setting.engine))
+            for setting in settings
         ]
         self._data, self._points, self._settings = data, points, settings
 
@@ -210,8 +211,8 @@ class Playground(Live):
         shown = next(learner for learner in self.learners if learner)
         return {
             "data": self._data,
-            "points": [list(one) for one in self._points],
-            "settings": [None if one is None else asdict(one) for one in self._settings],
+            "points": [list(point) for point in self._points],
+            "settings": [None if setting is None else asdict(setting) for setting in self._settings],
             "code": [learner.text if learner else None for learner in self.learners],
             "dots": _dots(shown),
             "features": self._features(),
@@ -227,7 +228,7 @@ class Playground(Live):
         for name, row in ROWS.items():
             offered = list(row.offered.items() if isinstance(row.offered, Mapping) else row.offered)
             rows.append([name, row.label, row.kind, offered])
-        rows[0][3] += [(one, one) for one in self._own]  # the engine
+        rows[0][3] += [(engine, engine) for engine in self._own]  # the engine
         return rows
 
     def _features(self) -> list[list[str]]:
@@ -241,8 +242,8 @@ class Playground(Live):
         return {
             "widths": [learner.setting.width] * len(inside.maps),
             "maps": [_packed(plane.pictures(layer)) for layer in inside.maps],
-            "weights": [_rows(one) for one in inside.weights],
-            "gradients": [None if one is None else _rows(one) for one in inside.gradients],
+            "weights": [_rows(weight) for weight in inside.weights],
+            "gradients": [None if gradient is None else _rows(gradient) for gradient in inside.gradients],
         }
 
     @property
@@ -327,7 +328,7 @@ def _packed(pixels: np.ndarray) -> str:
 
 def _rows(matrix: np.ndarray) -> list[list[float | None]]:
     """A matrix with three digits; None for a number that is not finite."""
-    return [[float(f"{one:.3g}") if math.isfinite(one) else None for one in row] for row in matrix.tolist()]
+    return [[float(f"{number:.3g}") if math.isfinite(number) else None for number in row] for row in matrix.tolist()]
 
 
 def _changed(base: Setting, setting: Setting) -> dict[str, Any]:

@@ -22,8 +22,8 @@ TROUBLES = 3  # sentences that are shown
 def state_of(watch: Watch, numbers: bool = True) -> dict[str, Any]:
     """Everything that the page shows."""
     told, maps = watch.report(), maps_of(watch)
-    sentences = [one.sentence for one in told.troubles] or [
-        one for one in told.sentences if watch.columns or watch.ended
+    sentences = [trouble.sentence for trouble in told.troubles] or [
+        sentence for sentence in told.sentences if watch.columns or watch.ended
     ]
     return {
         "wide": drawn(watch, "wide", maps),

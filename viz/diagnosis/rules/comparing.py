@@ -19,8 +19,8 @@ def _shapes(seen: Observation) -> Iterator[Match]:
         compared = [op for op in ops.makers(seen, seen.behind(each)) if _pairs(seen, op)]
         for op in compared:
             a, b = (seen.values[nr] for nr in op.inputs[:2])
-            shorter = min(a, b, key=lambda one: len(one.shape)).name or "y"
-            shapes = [str(one) for one in (a.shape, b.shape, _outgrown(a, b))]
+            shorter = min(a, b, key=lambda operand: len(operand.shape)).name or "y"
+            shapes = [str(shape) for shape in (a.shape, b.shape, _outgrown(a, b))]
             rows, ranks = max(a.shape[0], b.shape[0]), (len(a.shape), len(b.shape))
             told: dict[str, Any] = {"rows": rows, "shapes": shapes, "shorter": shorter, "ranks": ranks}
             yield Match(op, names=[a.name, b.name], given={"certain": op.name in ops.BY_ELEMENT}, **told)

@@ -15,12 +15,13 @@ PAST = (ops.TURNS - {"clone"}) | ops.FACTORS | ops.SUMS | {"detach", "data"}  # 
 
 def _no_copy(seen: Observation) -> Iterator[Match]:
     """A copy that is the same tensor: a state that later steps changed, or a weight that should follow others."""
-    for one in seen.aliases:
-        named = seen.places.where_aliased([one.line or 0]) if one.line == one.used else None  # taken and loaded at once
-        used = f"line {one.used}, `{seen.places.code(one.used)}`," if one.used else ""
-        own = one.line == one.used and named is None
-        yield Match(named or one.line, [one.used], text=one.text, used=used, given=OWN_STATE if own else STATE)
-    for op in (one for one in seen.ops if one.name in ops.DIFFERENCES and len(one.inputs) == 2):
+    for alias in seen.aliases:
+        at_once = alias.line == alias.used  # taken and loaded in one line
+        named = seen.places.where_aliased([alias.line or 0]) if at_once else None
+        used = f"line {alias.used}, `{seen.places.code(alias.used)}`," if alias.used else ""
+        own = at_once and named is None
+        yield Match(named or alias.line, [alias.used], text=alias.text, used=used, given=OWN_STATE if own else STATE)
+    for op in (op for op in seen.ops if op.name in ops.DIFFERENCES and len(op.inputs) == 2):
         if (itself := _from_itself(seen, op)) is not None:
             yield itself
             return
@@ -65,7 +66,7 @@ def _weight(seen: Observation, nr: int) -> Leaf | None:
 def _blends(seen: Observation, nr: int, leaf: Leaf) -> bool:
     """Whether the value written into a weight is partly another tensor's, as `a * p + b * q` is."""
     op = seen.maker(seen.values[nr])
-    parts = [_weight(seen, one) for one in op.inputs] if op is not None and op.name in ops.SUMS else []
+    parts = [_weight(seen, source) for source in op.inputs] if op is not None and op.name in ops.SUMS else []
     return any(part is not leaf for part in parts)
 
 

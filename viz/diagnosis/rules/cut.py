@@ -58,13 +58,13 @@ CUTS["inference-mode"] = CUTS["no-grad"]
 def _gradients(seen: Observation, op: Ran) -> set[int | None]:
     """The leaves whose `.grad` an op was given, as it is or after one op more, as in `lr * w.grad`."""
     inputs = [seen.values[nr] for nr in op.inputs]
-    return {one.of_grad for value in inputs for one in (value, *seen.inputs(value))} - {None}
+    return {source.of_grad for value in inputs for source in (value, *seen.inputs(value))} - {None}
 
 
 def _left(seen: Observation, op: Ran, step: Step, names: set[str] | None = None) -> bool:
     """Whether what a detach() made left the engine in its line, as in `.detach().numpy()`."""
-    one = exits(seen).get(step.made.nr)
-    return one is not None and one.line == op.line and (names is None or one.name in names)
+    exit_ = exits(seen).get(step.made.nr)
+    return exit_ is not None and exit_.line == op.line and (names is None or exit_.name in names)
 
 
 # Why an op was not recorded: the first that fits.
@@ -173,10 +173,10 @@ def _lacking(seen: Observation) -> tuple[dict[tuple[str, int | None], list[tuple
         if (not failed and _reached(seen, leaf)) or (failed and not _may_learn(leaf)):
             continue
         own = [each for each in passes if seen.stepped_by(each) in leaf.held]
-        one = _likeliest(seen, leaf, failed or own) or _likeliest(seen, leaf, passes)
-        if one is not None and not (_follows(leaf) and one.kind in MEANT):
-            found.append(((one.kind, one.line), (one, leaf)))
-        elif one is None and leaf.requires_grad and leaf.held and not failed:
+        likeliest = _likeliest(seen, leaf, failed or own) or _likeliest(seen, leaf, passes)
+        if likeliest is not None and not (_follows(leaf) and likeliest.kind in MEANT):
+            found.append(((likeliest.kind, likeliest.line), (likeliest, leaf)))
+        elif likeliest is None and leaf.requires_grad and leaf.held and not failed:
             idle.append(leaf)
     return indexed(found), idle
 
@@ -194,19 +194,19 @@ def _may_learn(leaf: Leaf) -> bool:
 
 def _follows(leaf: Leaf) -> bool:
     """Whether a leaf follows others by writes, as a target network does."""
-    return sum(one.kind == "write" and one.after > 0 for one in leaf.writes) > 1
+    return sum(write.kind == "write" and write.after > 0 for write in leaf.writes) > 1
 
 
 def _likeliest(seen: Observation, leaf: Leaf, passes: list[Through]) -> Cut | None:
     """The cut of a leaf: the likeliest mistake first, what may be meant last."""
-    cuts = [one for each in passes for root in each.roots if (one := cut(seen, {*leaf.values}, root)) is not None]
-    return min(cuts, key=lambda one: (one.kind in MEANT, len(one.step.way)), default=None)
+    cuts = [found for each in passes for root in each.roots if (found := cut(seen, {*leaf.values}, root)) is not None]
+    return min(cuts, key=lambda found: (found.kind in MEANT, len(found.step.way)), default=None)
 
 
 def _never_asked(seen: Observation, failed: Through) -> Iterator[Match]:
     """backward() was refused because nothing that led to the loss requires grad, and nothing was cut off."""
-    sources = [one for nr in seen.above(failed.roots) if (one := seen.values[nr]).floating and not seen.inputs(one)]
-    weights = sorted([one for one in sources if _weighs(seen, one)] or sources, key=lambda one: one.line or 0)
+    sources = [t for nr in seen.above(failed.roots) if (t := seen.values[nr]).floating and not seen.inputs(t)]
+    weights = sorted([t for t in sources if _weighs(seen, t)] or sources, key=lambda t: t.line or 0)
     for first in weights[:1]:
         names = dict.fromkeys(value.name or f"the tensor made in line {value.line}" for value in weights)
         yield Match(first, weights, names=names, first=first.line, given=UNASKED)
@@ -231,7 +231,7 @@ def _unused(seen: Observation) -> Iterator[Match]:
         part = seen.parts[holder] if holder is not None else None
         names = seen.called(leaf.nr for leaf in leaves)
         path = (part.path if part else names[0]).split(".")
-        attribute = next((one for one in reversed(path) if one and not one.isdigit()), "")
+        attribute = next((part for part in reversed(path) if part and not part.isdigit()), "")
         reads, made = seen.places.where_read(attribute), (part or leaves[0]).line
         if leaves[0].used_by:
             left = _as_number(seen, leaves[0])
@@ -251,12 +251,12 @@ def _unused(seen: Observation) -> Iterator[Match]:
 def _as_number(seen: Observation, leaf: Leaf) -> int | None:
     """The last line in which a recorded result of a leaf became a Python number or a NumPy array."""
     below = seen.below(leaf.values[-1:], lambda value: value.requires_grad)
-    return next((one.line for one in reversed(seen.exits) if one.value in below and one.name != "__bool__"), None)
+    return next((out.line for out in reversed(seen.exits) if out.value in below and out.name != "__bool__"), None)
 
 
 def _whole(seen: Observation, leaf: Leaf, idle: list[Leaf]) -> int | None:
     """The outermost module around a leaf of which no parameter is used."""
-    holder, unused = leaf.holder, {one.nr for one in idle}
+    holder, unused = leaf.holder, {weight.nr for weight in idle}
     while holder is not None:
         around = [nr for nr in seen.parts[holder].parents if nr != holder and seen.parts[nr].path]
         whole = [nr for nr in around if unused.issuperset(seen.weights(seen.parts[nr]))]
@@ -270,7 +270,7 @@ def _lost_in_part(seen: Observation) -> Iterator[Match]:
     """A number that the loss adds, and that depends on what learns, is a constant."""
     for each in first_and_last(seen.backwards):
         values = {nr for leaf in seen.trained() if leaf.nr in each.got for nr in leaf.values}
-        for op in (one for one in ops.makers(seen, seen.recorded(each)) if one.name in ops.ADDITIVE):
+        for op in (op for op in ops.makers(seen, seen.recorded(each)) if op.name in ops.ADDITIVE):
             for value in (seen.values[nr] for nr in op.inputs if not seen.values[nr].requires_grad):
                 single = value.floating and value.leaf is None and not value.shape and value.of_grad is None
                 found = cut(seen, values, value.nr) if single else None
@@ -306,7 +306,7 @@ def _goes_on(seen: Observation, found: Cut, back: set[int], taken: int) -> bool:
     """Whether ops alone lead from a cut to `taken`, and the loss uses no probability of what was drawn."""
     needed = any(nr in back and seen.values[nr].leaf is None for nr in found.step.way)
     on = seen.below([found.step.made.nr], lambda value: not value.requires_grad)
-    asked = any(one.recorded and one.name in ops.DIFFERENCES for nr in on for one in seen.users(nr))
+    asked = any(user.recorded and user.name in ops.DIFFERENCES for nr in on for user in seen.users(nr))
     return needed and not asked and taken in on
 
 
@@ -330,13 +330,13 @@ def _asked_in_vain(seen: Observation) -> Iterator[Match]:
         value = seen.values[nr]
         op = seen.maker(value)
         rebound = (
-            op is not None and not op.in_place and _gradients(seen, op) & {seen.values[one].leaf for one in op.inputs}
+            op is not None and not op.in_place and _gradients(seen, op) & {seen.values[nr].leaf for nr in op.inputs}
         )
         if op is not None and (value.requires_grad or rebound):
             here = seen.places.function_around(read)  # of a helper, its call
             at = next((line for line in op.stack if seen.places.function_around(line) == here), op.line)
             given = telling(*CUTS["rebound"], kind="rebound") if rebound else {}
-            behind = {seen.values[one].leaf for one in seen.above([nr])}
+            behind = {seen.values[source].leaf for source in seen.above([nr])}
             learn = {leaf.name for leaf in seen.leaves if leaf.gradients and leaf.nr in behind} - {"", value.name}
             if learn and not rebound and "can't optimize" not in error:
                 given = {"fix": LOOK}
@@ -350,7 +350,7 @@ def _asked_unrequired(seen: Observation) -> Iterator[Match]:
     above = seen.above([root for each in seen.passes if each.done for root in each.roots])
     for nr, read in seen.asked_unrequired.items():
         value = seen.values[nr]
-        if nr in above and value.floating and not any(seen.values[one].requires_grad for one in seen.above([nr])):
+        if nr in above and value.floating and not any(seen.values[source].requires_grad for source in seen.above([nr])):
             line = seen.places.where_given(f"self.{value.name.rpartition('.')[2]}") or value.line
             yield Match(line, [read], names=[value.name], what=value.name or "the tensor", read=read)
             return

@@ -25,11 +25,11 @@ class Made:
 
     def __init__(self, op: Ran, value: Seen, given: list[Seen]) -> None:
         self.name, self.value, self.nan = op.name, value, _said(value) == "nan"
-        self.low = min((one.low for one in given if one.low is not None), default=None)
-        self.peak = max((one.peak for one in given if one.peak is not None), default=None)
+        self.low = min((operand.low for operand in given if operand.low is not None), default=None)
+        self.peak = max((operand.peak for operand in given if operand.peak is not None), default=None)
         self.half = value.dtype in ("float16", "half")
-        self.infinite = len(given) > 1 and any(one.floating and one.peak == math.inf for one in given)
-        self.nans = any(one.floating and math.isnan(one.peak or 0.0) for one in given)
+        self.infinite = len(given) > 1 and any(operand.floating and operand.peak == math.inf for operand in given)
+        self.nans = any(operand.floating and math.isnan(operand.peak or 0.0) for operand in given)
 
 
 Cause = tuple[str, Callable[[Made], object], str, str]  # kind, pattern, words, fix; the first that fits is the cause
@@ -147,7 +147,7 @@ def _forward(seen: Observation, each: Through, root: Seen) -> Match:
         text, line = next(iter(seen.warned), ("", value.line))
         told: dict[str, Any] = {"text": text, "made": value, "given": {"words": SAID["warned"][0]} if text else {}}
         return Match(line, [value, each], names=names, path=path, cut=value.nr, back=each.line, **told)
-    losses = [one.loss for one in seen.passes[: each.nr] if one.loss is not None and one.line == each.line]
+    losses = [before.loss for before in seen.passes[: each.nr] if before.loss is not None and before.line == each.line]
     if op is None or learnt or _grew(losses):
         return _thrown(seen, each, losses, names if learnt else seen.called(leaf.nr for leaf in seen.trained()))
     end = f" It reaches the loss of line {each.line}, which is {_said(root)}."
@@ -163,7 +163,7 @@ def _grew(losses: list[float]) -> bool:
 def _thrown(seen: Observation, each: Through, losses: list[float], names: list[str]) -> Match:
     """Steps that were too long."""
     steps = (moment for moment in seen.moments if moment.kind == "update")
-    made = next((one.line for one in (*seen.optimizers, *steps)), None)
+    made = next((maker.line for maker in (*seen.optimizers, *steps)), None)
     shown = losses if len(losses) <= 5 else [*losses[:2], *losses[-3:]]
     return Match(made, [each], names=names, walk=" → ".join(map(number, shown)), given=THROWN)
 
@@ -178,7 +178,7 @@ def _backward(seen: Observation, each: Through, bad: list[int]) -> Match:
     hidden = hider is not None and (value.grad == 0 or not value.finite)
     end = f" The loss is finite ({number(each.loss or 0.0)}), but the gradient of {{names}} is not."
     hides = f"`{hider.name}` in line {hider.line}" if hider is not None else ""
-    told = {"path": seen.route(each.roots[0], lambda one: one is value)[::-1] or [value.nr], "hides": hides}
+    told = {"path": seen.route(each.roots[0], lambda reached: reached is value)[::-1] or [value.nr], "hides": hides}
     return _explained(seen, op, value, [HIDDEN] if hidden else BACKWARD, end, lines=[hider], names=names, **told)
 
 
@@ -194,9 +194,9 @@ def _begins(seen: Observation, root: Seen) -> list[int]:
     """The path to the loss from the nearest value that is not finite although its inputs are."""
 
     def begins(value: Seen) -> bool:
-        worse = [one for one in seen.inputs(value, past_leaves=False) if not one.finite]
+        worse = [source for source in seen.inputs(value, past_leaves=False) if not source.finite]
         op = seen.maker(value)
-        masked = op is not None and op.name in SOFTMAXES and any(one.low == -math.inf for one in worse)
+        masked = op is not None and op.name in SOFTMAXES and any(source.low == -math.inf for source in worse)
         return not value.finite and (not worse or masked)  # a mask that leaves nothing in a row
 
     return seen.route(root.nr, begins)[::-1] or [root.nr]

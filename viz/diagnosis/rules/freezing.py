@@ -14,7 +14,7 @@ AGAIN = 2  # steps that find nothing, from which on a freeze is no turn of two t
 def _frozen(seen: Observation) -> Iterator[Match]:
     """What was switched off in a training, or although it is new."""
     frozen = [leaf for leaf in seen.leaves if leaf.frozen_at is not None and leaf.used_by and not leaf.requires_grad]
-    for leaf in (one for one in frozen if one.gradients):
+    for leaf in (leaf for leaf in frozen if leaf.gradients):
         count = _steps_since(seen, leaf)
         if count >= AGAIN:
             yield Match(leaf.frozen_at, names=seen.called([leaf.nr]), count=count)

@@ -27,9 +27,9 @@ def _graphs(seen: Observation) -> Iterator[Match]:
     for line, found in _carried(seen).items():
         op, value = found[0]
         later = [each for each in seen.passes if each.ops > op.nr]
-        names = list(dict.fromkeys(one.name for _, one in found if one.name))
+        names = list(dict.fromkeys(op.name for _, op in found if op.name))
         called = (*names, seen.places.assigned(line) or "state")[0]
-        carried = {nr for one, kept in found for nr in (kept.nr, *one.outputs)}
+        carried = {nr for op, kept in found for nr in (kept.nr, *op.outputs)}
         state = any(carried & seen.behind(each) for each in later)  # a loss depends on it: it is no sum of losses
         if state and not any(_shares(seen, each, value, op) for each in seen.passes):
             continue  # a pass that comes later needs it, as a loss of several tasks
@@ -54,8 +54,8 @@ def _shares(seen: Observation, each: Through, value: Seen, op: Ran) -> bool:
     """Whether a pass before an op went back through what a value that the op takes was computed from."""
     if not (value.op or 0) < each.ops <= op.nr:
         return False
-    own = {one.nr for one in makers(seen, seen.above([value.nr], lambda one: one.requires_grad))}
-    return any(one.nr in own for one in makers(seen, seen.recorded(each)))
+    own = {maker.nr for maker in makers(seen, seen.above([value.nr], lambda source: source.requires_grad))}
+    return any(maker.nr in own for maker in makers(seen, seen.recorded(each)))
 
 
 def _summed(seen: Observation) -> dict[int | None, list[Ran]]:
@@ -87,15 +87,15 @@ def _carried(seen: Observation) -> dict[int, list[tuple[Ran, Seen]]]:
             old = value.op is not None and value.op < began and value.leaf is None and value.requires_grad
             if line is not None and old and len(lines[line]) < MOST_TURNS:
                 lines[line].append((op, value))
-    found = {line: [one for one in every if _again(seen, *one)] for line, every in lines.items()}
+    found = {line: [pair for pair in every if _again(seen, *pair)] for line, every in lines.items()}
     return {line: every for line, every in found.items() if every}
 
 
 def _again(seen: Observation, op: Ran, value: Seen) -> bool:
     """Whether a value was computed from what the same op of the same line, or its module there, made earlier."""
-    before = (one for one in seen.at(op.line) if one.nr < op.nr)
-    alike = [one for one in before if one.name == op.name or one.owner == op.owner is not None]
-    return not seen.above([value.nr]).isdisjoint(nr for one in alike for nr in one.outputs)
+    before = (earlier for earlier in seen.at(op.line) if earlier.nr < op.nr)
+    alike = [earlier for earlier in before if earlier.name == op.name or earlier.owner == op.owner is not None]
+    return not seen.above([value.nr]).isdisjoint(nr for earlier in alike for nr in earlier.outputs)
 
 
 def _handed_on(seen: Observation, op: Ran, stack: tuple[int, ...]) -> int | None:
@@ -175,7 +175,7 @@ def _written(seen: Observation) -> Iterator[Match]:
     changes = [(write, leaf.name) for leaf in leaves for write in leaf.writes if write.order < failed.order]
     steps = [(write, name) for write, name in changes if write.kind in ("step", "update")]
     if steps and not any(named for named, *_ in writes):
-        write, name = max(steps, key=lambda one: one[0].order)
+        write, name = max(steps, key=lambda step: step[0].order)
         told["given"] = {"fix": SAID["step-later"][1]} if write.kind == "step" else {}
         yield Match(write, [failed], names=[name], what=name or "a value", how=write.name, **told)
         return
@@ -201,10 +201,10 @@ def _used_before(seen: Observation, values: set[int], failed: Through) -> bool:
 
 def _writes(seen: Observation, failed: Through) -> list[tuple[bool, bool, int]]:
     """In-place ops on what a pass needs, likeliest first: whether the error names its maker, whether in use, number."""
-    needed, found = {one.nr for nr in seen.behind(failed) for one in sharing(seen, nr)}, []
+    needed, found = {shared.nr for nr in seen.behind(failed) for shared in sharing(seen, nr)}, []
     node = re.search(r"output \d+ of (\w+?)(?:Backward\d*)?,", failed.raised)
-    for op in (one for one in seen.ops[: failed.ops] if one.in_place and one.inputs):
-        bases = {one.nr for one in sharing(seen, op.inputs[0])}
+    for op in (op for op in seen.ops[: failed.ops] if op.in_place and op.inputs):
+        bases = {shared.nr for shared in sharing(seen, op.inputs[0])}
         if needed & (bases | set(op.outputs)):
             names = (maker.name.replace("_", "") for maker in makers(seen, bases))
             named = node is not None and node[1].lower().startswith(tuple(names))

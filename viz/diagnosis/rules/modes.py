@@ -21,7 +21,7 @@ def _evaluating(seen: Observation) -> Iterator[Match]:
     for moment in (m for m in seen.moments if m.kind == "eval"):
         until = next((m.order for m in seen.moments if m.kind == "train" and m.order > moment.order), math.inf)
         part, whole = seen.parts[moment.who], {moment.who, *seen.inside(moment.who)}
-        changes = {seen.parts[nr].kind for nr in whole if any(one in seen.parts[nr].kind for one in CHANGED)}
+        changes = {seen.parts[nr].kind for nr in whole if any(kind in seen.parts[nr].kind for kind in CHANGED)}
         # an op of the model's own is told the mode by `self.training`
         changes |= {op.name for op in seen.ops if "dropout" in op.name and op.owner in whole and op.grad_on}
         own = {leaf for nr in whole for leaf in seen.parts[nr].parameters}

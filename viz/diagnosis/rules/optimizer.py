@@ -23,7 +23,7 @@ def _lost(seen: Observation) -> list[Leaf]:
 def _learns_again(seen: Observation, leaf: Leaf) -> bool:
     """Whether a named tensor got several gradients; an input under study is made anew, or asked for its own."""
     kinds = [seen.passes[nr - 1].kind for nr, _ in leaf.gradients]
-    kinds += [one.kind for one in seen.passes if one.kind == "grad" and one.create]  # as of an equation, in its points
+    kinds += [run.kind for run in seen.passes if run.kind == "grad" and run.create]  # as of an equation, in its points
     return bool(leaf.name) and not leaf.asked and len(kinds) > 1 and "grad" not in kinds
 
 
@@ -37,9 +37,10 @@ def _nobody_steps(seen: Observation) -> Iterator[Match]:
     """What gets gradients and is held by no optimizer: replaced, made anew for each pass, or left out."""
     lost, made = _lost(seen), Counter(part.line for part in seen.parts)
     plain: dict[tuple[int, str], list[Leaf]] = defaultdict(list)  # by the owner of a list, and its name
-    for part in (one for one in seen.parts if not one.registered):
-        plain[(*part.parents, part.nr)[0], part.attribute] += [one for one in lost if one.nr in seen.weights(part)]
-    for leaf in (one for one in lost if one.parameter and one.holder is None and "[" in one.name):  # itself in a list
+    for part in (part for part in seen.parts if not part.registered):
+        plain[(*part.parents, part.nr)[0], part.attribute] += [leaf for leaf in lost if leaf.nr in seen.weights(part)]
+    # Those that are themselves in a list.
+    for leaf in (leaf for leaf in lost if leaf.parameter and leaf.holder is None and "[" in leaf.name):
         path, _, attribute = leaf.name.partition("[")[0].rpartition(".")
         if not path and not seen.places.where_given(f"self.{attribute}"):
             continue
@@ -65,7 +66,7 @@ def _nobody_steps(seen: Observation) -> Iterator[Match]:
     spared = {leaf.nr for leaf in (*fresh, *looked_at)}
     left = [leaf for leaf in lost if leaf.nr not in spared]
     if left:
-        optimizer, held = _nearest(seen, left), {nr for one in seen.optimizers for nr in one.leaves}
+        optimizer, held = _nearest(seen, left), {nr for each in seen.optimizers for nr in each.leaves}
         how = "" if left[0].parameter else " A module registers only Parameters: `self.w = T.nn.Parameter(…)`."
         untouched = sum(all(write.kind == "init" for write in leaf.writes) for leaf in left)
         count, names = len(left[0].gradients), seen.called(leaf.nr for leaf in left)
@@ -128,7 +129,7 @@ def _nearest(seen: Observation, lost: list[Leaf]) -> Held:
     alike = Counter(frozenset(held.leaves) for held in seen.optimizers)
     twins = [held for held in seen.optimizers if alike[frozenset(held.leaves)] > 1]
     roots = {seen.leaves[leaf.nr].name.partition(".")[0] for leaf in lost} - {""}
-    meant = (one for one in twins if any(root in seen.places.assigned(one.line or 0) for root in roots))
+    meant = (twin for twin in twins if any(root in seen.places.assigned(twin.line or 0) for root in roots))
     return next(meant, twins[-1]) if twins else max(seen.optimizers, key=lambda held: turns[held.nr])
 
 
@@ -147,8 +148,8 @@ def _along_the_gradient(seen: Observation) -> Iterator[Match]:
 def _updates_along(seen: Observation, own: list[Through]) -> Match | None:
     """Updates by hand that all add the gradient of what learns, and not of an input, as an attack does."""
     learning = [leaf for leaf in seen.leaves if leaf.parameter or not seen.parts]
-    writes = [(leaf.nr, one) for leaf in learning for one in leaf.writes if one.kind == "update"]
-    if not writes or not all(one.ascent for _, one in writes):
+    writes = [(leaf.nr, write) for leaf in learning for write in leaf.writes if write.kind == "update"]
+    if not writes or not all(write.ascent for _, write in writes):
         return None
     return Match(writes[0][1], names=seen.called(nr for nr, _ in writes), count=len(own), how="adds the gradient")
 

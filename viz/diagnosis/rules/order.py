@@ -56,7 +56,7 @@ def _never(seen: Observation) -> Iterator[Match]:
 def _found_nothing(seen: Observation) -> Iterator[Match]:
     """Steps of an optimizer that all find no gradient, though passes brought some: these come in the wrong order."""
     for held in seen.optimizers:
-        own = [one for one in seen.moments if one.kind == "step" and one.who == held.nr]
+        own = [moment for moment in seen.moments if moment.kind == "step" and moment.who == held.nr]
         brought = any(set(held.leaves) & set(each.got) for each in seen.passes)
         if own and brought and all(step.empty for step in own):
             match = _lost_before(seen, held, own)
@@ -98,14 +98,14 @@ def _clips(seen: Observation) -> Iterator[Match]:
     """Clips that find no gradient, or whose result no step uses; or that leave nothing of what they find."""
     clips = by_line(moment for moment in seen.moments if moment.kind == "clip")
     every: list[Any] = [*seen.moments, *seen.passes] if clips else []
-    events = sorted((one.order, one.kind) for one in every if one.kind in ENDS)
+    events = sorted((moment.order, moment.kind) for moment in every if moment.kind in ENDS)
     for line, own in clips.items():
-        if len(own) >= AGAIN and all(one.left == 0 and not one.empty for one in own):
+        if len(own) >= AGAIN and all(moment.left == 0 and not moment.empty for moment in own):
             yield Match(line, count=len(own), given=TO_ZERO)
-        places = [bisect.bisect(events, (one.order, "")) for one in own]
+        places = [bisect.bisect(events, (moment.order, "")) for moment in own]
         # what becomes of the gradients after each
         follows = ["".join(kind for _, kind in events[place : place + 1]) for place in places]
-        vain = [one.empty or kind in ("zero", "backward") for one, kind in zip(own, follows, strict=True)]
+        vain = [moment.empty or kind in ("zero", "backward") for moment, kind in zip(own, follows, strict=True)]
         if sum(vain) >= AGAIN and all(vain[1:-1]):  # at first a generator is not used up, and nothing follows the last
             yield Match(line, count=sum(vain))
 

@@ -40,7 +40,7 @@ class Match:
         op = at if isinstance(at, Ran) else None
         self.at = at
         self.line: int | None = getattr(at, "line", at)
-        self.lines = [getattr(one, "line", one) for one in lines]
+        self.lines = [getattr(line, "line", line) for line in lines]
         self.names = [name for name in names if name]
         self.path = list(path) if path is not None else [*op.inputs[:1], *op.outputs[:1]] if op is not None else []
         self.cut = cut if cut is not None or op is None else next(iter(op.outputs), None)
@@ -120,7 +120,7 @@ class _Words(string.Formatter):
         if isinstance(value, float) and not format_spec:
             return number(value)
         if isinstance(value, list):
-            return listed([str(one) for one in value])
+            return listed([str(item) for item in value])
         if hasattr(value, "line"):
             return placed(self._seen, value.line)
         return str(super().format_field(value, format_spec))

@@ -20,7 +20,7 @@ def _data_writes(seen: Observation) -> Iterator[Match]:
     in_place = [(op, _behind_data(seen, op.inputs[0])) for op in seen.ops if op.in_place and op.inputs]
     writes = [(op, source) for op, source in in_place if source is not None]
     views: dict[int, list[int]] = defaultdict(list)  # such as w.t()
-    for value in (one for one in seen.values if one.base is not None and one.requires_grad):
+    for value in (value for value in seen.values if value.base is not None and value.requires_grad):
         views[value.base or 0].append(value.nr)
     passes = [each for each in seen.passes if each.done and writes]
     first = {nr: each for each in reversed(passes) for nr in seen.recorded(each)}  # pass that goes back through a value
@@ -83,7 +83,7 @@ def _shared(seen: Observation) -> Iterator[Match]:
             told: dict[str, Any] = {"twin": twin.path, "short": short, "other": other, "given": telling(*SAID["idle"])}
             both = " and ".join(map(str, lines))
             yield Match(lines[-1], lines[::-1], names=[part.path], both=both, **told)
-    for part in (one for one in seen.parts if one.repeated > 1 and one.called and shapes[one.nr]):
+    for part in (part for part in seen.parts if part.repeated > 1 and part.called and shapes[part.nr]):
         holder = next((seen.parts[nr] for nr in part.parents if seen.parts[nr].line is not None), None)
         if holder is not None and all(name.isdigit() for name in part.names):  # and not by names, as of tied weights
             yield Match(holder, [part], names=[part.path], made=part.kind, times=part.repeated, given=REPEATED)
@@ -98,8 +98,8 @@ def _call(seen: Observation, op: Ran, part: Part) -> int | None:
 def _behind_data(seen: Observation, nr: int) -> Seen | None:
     """The value whose memory is written to through `.data`, or None."""
     chain = sharing(seen, nr)
-    taken = [place for place, one in enumerate(chain) if any(op.name == "data" for op in makers(seen, [one.nr]))]
-    return next((one for one in chain[taken[0] + 1 :] if one.requires_grad), None) if taken else None
+    taken = [place for place, link in enumerate(chain) if any(op.name == "data" for op in makers(seen, [link.nr]))]
+    return next((link for link in chain[taken[0] + 1 :] if link.requires_grad), None) if taken else None
 
 
 WORDS = """

@@ -46,7 +46,7 @@ def _sizes(seen: Observation) -> Iterator[Match]:
         return
     # The first pass of its line: what later ones bring may be the work of steps that were too long.
     first = next(each for each in whole if each.line == whole[-1].line)
-    fall = max(_falls(seen, first), key=lambda one: abs(one.whole), default=None)
+    fall = max(_falls(seen, first), key=lambda fall: abs(fall.whole), default=None)
     line = (_to_change(seen, fall) or fall.line) if fall is not None else None
     if fall is not None and fall.whole < -math.log(VANISHES) and not _settles(seen, fall):
         yield _told(seen, fall, line, "vanishing")
@@ -59,7 +59,7 @@ def _settles(seen: Observation, fall: Fall) -> bool:
     # neither another row of one sequence each time, nor a weight that is turned
     takes = (op for op, _ in fall.ops if op.name not in CHOSEN)
     sources = (source(seen, nr, RESHAPES)[0] for op in takes for nr in op.inputs)
-    given = (one.nr for one in sources if one.requires_grad and one.leaf is None)
+    given = (source.nr for source in sources if source.requires_grad and source.leaf is None)
     return max(Counter(given).values(), default=0) >= fall.count - 1
 
 
@@ -81,7 +81,7 @@ def _falls(seen: Observation, each: Through) -> list[Fall]:
         if op is None or op.line is None:
             continue
         runs[op.line, op.name].append(peak)
-        passed = [arrived[one] for one in op.inputs if one in arrived and seen.values[one].leaf is None]
+        passed = [arrived[source] for source in op.inputs if source in arrived and seen.values[source].leaf is None]
         for line in {*op.stack} if passed else ():  # also what the line calls
             lines[line].append((op, math.log(max(passed) / peak)))
     steady = [(line, peaks) for (line, _), peaks in runs.items() if len(peaks) >= DEEP]

@@ -20,7 +20,7 @@ ROWS = ops.TURNS | {"__getitem__", "index_select", "take_along_dim", "gather"}
 
 def _twice(seen: Observation) -> Iterator[Match]:
     """Probabilities where an op takes scores and makes probabilities of them itself."""
-    for op in (one for one in seen.ops if one.name in APPLIES and one.recorded and one.inputs):
+    for op in (op for op in seen.ops if op.name in APPLIES and op.recorded and op.inputs):
         value, maker = source(seen, op.inputs[0], ROWS)
         if maker is not None and maker.name in APPLIES[op.name]:
             itself = "sigmoid" if "entropy_with" in op.name else "softmax"
@@ -31,7 +31,7 @@ def _twice(seen: Observation) -> Iterator[Match]:
 
 def _summed_over(seen: Observation) -> Iterator[Match]:
     """A softmax over a dimension other than the one that the next op sums over, or takes a class from."""
-    for op in (one for one in seen.ops if one.name in ("softmax", "log_softmax") and one.recorded and one.outputs):
+    for op in (op for op in seen.ops if op.name in ("softmax", "log_softmax") and op.recorded and op.outputs):
         value = seen.values[op.outputs[0]]
         rank = len(value.shape)
         dim = _along(op, rank)
@@ -72,7 +72,7 @@ def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | N
         if user.name in ("matmul", "bmm") and rank >= 2 + (not first):
             return (rank - 1 - (not first), user) if len(seen.values[user.inputs[-1]].shape) >= 2 else None
         if user.name == "mul" and rank > 2:
-            total = next((one for one in seen.users(made.nr) if one.name == "sum"), None)
+            total = next((user for user in seen.users(made.nr) if user.name == "sum"), None)
             along = _along(total) if total is not None and len(made.shape) == rank else None
             return (along % rank, total) if along is not None and total is not None else None
         if rank == 2 and user.name in ("__getitem__", "mul", "log"):
@@ -83,10 +83,10 @@ def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | N
 def _order(op: Ran, rank: int) -> list[int]:
     """Which dimension of what it was given each of a transpose's is."""
     dims = list(range(rank))
-    given = [one % rank for name, one in op.options.items() if type(one) is int and name not in ("0",)]
+    given = [option % rank for name, option in op.options.items() if type(option) is int and name not in ("0",)]
     if op.name == "permute":
-        every = next((one for one in op.options.values() if isinstance(one, tuple)), given)
-        return [one % rank for one in every]
+        every = next((option for option in op.options.values() if isinstance(option, tuple)), given)
+        return [dim % rank for dim in every]
     if op.name in ("t", "T", "mT") or len(given) == 2:
         a, b = given if len(given) == 2 else (rank - 2, rank - 1)
         dims[a], dims[b] = dims[b], dims[a]

@@ -19,7 +19,7 @@ def sized(seen: Observation, leaf: Leaf) -> int | None:
     """The line that set a weight's size with its own number; None if a layer, or a usual initialiser, chose it."""
     if len(leaf.shape) < 2:
         return None
-    first = [one for one in leaf.writes if one.kind in ("init", "write") and one.line and one.after == 0]
+    first = [write for write in leaf.writes if write.kind in ("init", "write") and write.line and write.after == 0]
     if first:
         last = first[-1]
         return None if last.name.startswith(SOUND) else last.line
@@ -30,8 +30,8 @@ def outweighs(seen: Observation, value: Seen) -> int | None:
     """The line that set the weight or bias that makes a layer's result so large; None if its input does."""
     op = source(seen, value.nr, RESHAPES)[1]
     sources = [source(seen, nr, RESHAPES)[0] for nr in op.inputs] if op is not None else []
-    weights = [(one.peak or 0.0, seen.leaves[one.leaf]) for one in sources if one.leaf is not None]
-    data = max((one.peak or 0.0 for one in sources if one.leaf is None), default=0.0)
+    weights = [(source.peak or 0.0, seen.leaves[source.leaf]) for source in sources if source.leaf is not None]
+    data = max((source.peak or 0.0 for source in sources if source.leaf is None), default=0.0)
     # the largest contribution first: a weight is multiplied by the data, a bias is added
     for peak, leaf in sorted(weights, key=lambda pair: -pair[0] * (data if len(pair[1].shape) > 1 else 1.0)):
         if len(leaf.shape) > 1:

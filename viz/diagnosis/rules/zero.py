@@ -130,7 +130,7 @@ def _cause(seen: Observation, each: Through, leaf: Leaf) -> Match | None:
         return step.op is not None and arrived.get(step.made.nr, 0.0) > LOST and passed == 0
 
     steps = (first_on_path(seen, values, root, shuts, recorded=True) for root in each.roots)
-    step = next((one for one in steps if one is not None), None)
+    step = next((step for step in steps if step is not None), None)
     if step is None or step.op is None or (step.op.name in ops.DISTANCES and step.made.peak == 0):
         return None  # nothing shuts it off, or the model gives what is asked for
     return _of_op(seen, step.op, step.given, step.way[::-1])
@@ -159,7 +159,7 @@ def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | No
     """What a product is multiplied by and is 0, and the line that made it."""
     factors = [seen.values[nr] for nr in op.inputs]
     if "norm" in op.name:
-        factors = [one for one in factors if one.leaf is not None][:1]  # its scale: not its averages, nor its bias
+        factors = [t for t in factors if t.leaf is not None][:1]  # its scale: not its averages, nor its bias
     for other in factors:
         first = _first_zero(seen, other) if other.peak == 0 and other.nr != given.nr else None
         if first is not None and first.leaf is None:
@@ -177,10 +177,10 @@ def _first_zero(seen: Observation, value: Seen) -> Seen | None:
     while value.leaf is None and (maker := seen.maker(value)) is not None:
         if "dropout" in maker.name:
             return None
-        zeros = [one for one in seen.inputs(value) if one.peak == 0 and (one.floating or maker.name in ops.TURNS)]
+        zeros = [t for t in seen.inputs(value) if t.peak == 0 and (t.floating or maker.name in ops.TURNS)]
         if not zeros:
             break
-        value = next((one for one in zeros if one.requires_grad), zeros[0])
+        value = next((zero for zero in zeros if zero.requires_grad), zeros[0])
     return value
 
 
@@ -194,7 +194,7 @@ def layer_line(seen: Observation, op: Ran) -> int | None:
 
 def _undivided(seen: Observation) -> Iterator[Match]:
     """Scores of an attention, the products of two projections, that nothing divides by the root of their width."""
-    for op in (one for one in seen.ops if one.name == "softmax" and one.inputs and not one.step):  # as they were made
+    for op in (op for op in seen.ops if op.name == "softmax" and op.inputs and not op.step):  # as they were made
         given = scores = source(seen, op.inputs[0])[0]
         while (maker := source(seen, given.nr)[1]) is not None and maker.name in MASKS | ops.FACTORS:
             learnt = next((nr for nr in maker.inputs if seen.values[nr].requires_grad), None)
@@ -213,9 +213,7 @@ def _undivided(seen: Observation) -> Iterator[Match]:
 def _projected(seen: Observation, nr: int) -> bool:
     """Whether a layer with weights made a value."""
     made = source(seen, nr, ops.TURNS | ops.SPLITS)[1]
-    return (
-        made is not None and made.name in ops.LAYERS and any(seen.values[one].leaf is not None for one in made.inputs)
-    )
+    return made is not None and made.name in ops.LAYERS and any(seen.values[nr].leaf is not None for nr in made.inputs)
 
 
 RULES = [Rule("zero", _blocked), Rule("saturated", _undivided, *SAID["undivided"], share=0.3)]

@@ -52,9 +52,9 @@ class Modules:
                 for own, parameter in module._parameters.items():
                     if parameter is not None and self.watch.engine.is_ready(parameter):  # a lazy layer has no shape yet
                         self._holds(part, parameter, f"{path}.{own}".lstrip("."), bool(name))
-                for child in [one for one in module._modules.values() if one is not None]:
+                for child in [part for part in module._modules.values() if part is not None]:
                     inner = self.part(child)
-                    names = [own for own, one in module._modules.items() if one is child]
+                    names = [own for own, part in module._modules.items() if part is child]
                     inner.names = names if len(names) > len(inner.names) else inner.names
                     if part.nr not in inner.parents:
                         inner.parents.append(part.nr)
@@ -82,7 +82,9 @@ class Modules:
 
     def _loose(self, thing: Any, module: Any, part: Part, path: str, attribute: str) -> None:
         """A module or parameter in a plain list of a module, which parameters() does not return."""
-        if self.watch.engine.is_module(thing) and not any(thing is one for _, one in self.watch.engine.modules(module)):
+        if self.watch.engine.is_module(thing) and not any(
+            thing is part for _, part in self.watch.engine.modules(module)
+        ):
             inner = self.part(thing)
             if inner.registered and not inner.path:
                 inner.registered, inner.attribute = False, attribute
@@ -135,10 +137,10 @@ class Modules:
         """`load_state_dict()`: an uncopied state is the module's own memory, and loading it changes nothing."""
         module, state, seen = call.args[0], call.given(1, "state_dict"), self.watch.seen
         # What it does not know may be another collection of the same tensors.
-        first = min(self._first_states.items(), key=lambda one: one[1], default=(None, 0))
+        first = min(self._first_states.items(), key=lambda entry: entry[1], default=(None, 0))
         line, steps = self._states[state] or first
         storage, own = self.watch.engine.storage, dict(self.watch.engine.held(module))
-        same = own and all(name in state and storage(state[name]) == storage(one) for name, one in own.items())
+        same = own and all(name in state and storage(state[name]) == storage(tensor) for name, tensor in own.items())
         if seen.steps > steps and same:
             part = self.part(module)
             text = f"of {part.path or part.kind}, {seen.steps - steps} steps earlier"

@@ -56,18 +56,18 @@ class Names:
         met.add(id(thing))
         if not isinstance(thing, type) and self._is_own(type(thing)):
             own = dict(vars(thing))
-            self._kept({f"self.{key}": one for key, one in (dict(vars(type(thing))) | own).items()})
+            self._kept({f"self.{key}": value for key, value in (dict(vars(type(thing))) | own).items()})
             if not self.watch.engine.is_module(thing):
                 self._name(own)
-            for key, one in own.items():
-                self._look_into(key, one, met, deep + 1)
+            for key, value in own.items():
+                self._look_into(key, value, met, deep + 1)
 
     def _is_own(self, kind: type) -> bool:
         """True for a class that the program's own text defines."""
         if kind is SimpleNamespace or (is_dataclass(kind) and self.watch.places.defines(kind.__name__)):
             return True  # nobody wrote a method of it
-        methods = (one for one in vars(kind).values() if isinstance(one, FunctionType))
-        return any(self.watch.places.source.holds(one.__code__) for one in methods)
+        methods = (method for method in vars(kind).values() if isinstance(method, FunctionType))
+        return any(self.watch.places.source.holds(method.__code__) for method in methods)
 
     def _name(self, variables: dict[str, Any]) -> None:
         engine, seen = self.watch.engine, self.watch.seen
@@ -96,7 +96,7 @@ class Names:
             tensors = self.watch.tensors([list(thing) if isinstance(thing, (set, deque)) else thing])
             kept = [self.values.known(tensor) for tensor in tensors if self.watch.recorded(tensor)]
             nrs = [nr for nr in kept if nr is not None]
-            known = next((one for one in seen.kept if one.name == name), None)
+            known = next((kept for kept in seen.kept if kept.name == name), None)
             if known is None and len({self._pass_of(nr) for nr in nrs}) > 1:
                 maker = seen.maker(seen.values[nrs[0]])
                 line = maker.line if maker is not None else None

@@ -75,8 +75,8 @@ class Observer:
                 try:
                     yield
                 finally:  # those that the program has added stay
-                    added = [one for one in warnings.filters if not any(one is known for known in ours)]
-                    filters[:0] = [one for one in added if one not in filters]
+                    added = [rule for rule in warnings.filters if not any(rule is known for known in ours)]
+                    filters[:0] = [rule for rule in added if rule not in filters]
         finally:
             threading.settrace(of_threads)
             self._replaced.undo()
@@ -136,8 +136,8 @@ class Observer:
             own = dataclasses.replace(call, args=(*given, *watch.engine.parameters(module)))
             noting.append(self._ops.runs(type(module).__name__, own))
             above = watch.engine.take_off(self._mode)
-        for one in noting:
-            next(one)
+        for note in noting:
+            next(note)
         watch.within += fused
         try:
             yield
@@ -146,17 +146,18 @@ class Observer:
             if above is not None:
                 watch.engine.put_on(self._mode, above)
             own.result = call.result
-            for one in noting:
-                next(one, None)
+            for note in noting:
+                next(note, None)
 
     def _meet(self, kind: type) -> None:
         """Hear of the steps of optimizers of a class and of its bases; the program may define or import it."""
-        for one in kind.__mro__:
-            if "step" in vars(one) and one not in self._met:
-                self._met.add(one)
-                self._hear(one, "step", self._optimizers.steps, hidden=True, always=True)
-        for one in kind.__subclasses__():
-            self._meet(one)
+        for base in kind.__mro__:
+            if "step" in vars(base) and base not in self._met:
+                self._met.add(base)
+                self._hear(base, "step", self._optimizers.steps, hidden=True, always=True)
+        derived: type
+        for derived in kind.__subclasses__():
+            self._meet(derived)
 
     def _hear(self, owner: Any, name: str, hears: Hears, **how: bool) -> None:
         self._replaced.put(owner, name, lambda function: self._heard(hears, function, **how))

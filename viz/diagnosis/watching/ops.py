@@ -112,7 +112,7 @@ class Ops:
             name, result = "unbind", list(result)
             call.result = iter(result)
         changed = [t for t, v in zip(tensors, versions, strict=True) if watch.version(t) != v]
-        results = [t for t in watch.tensors((result,)) if not any(t is one for one in tensors)]
+        results = [t for t in watch.tensors((result,)) if not any(t is operand for operand in tensors)]
         if not results and not changed:
             return
         owner = watch.running[-1] if watch.running else None
@@ -217,7 +217,7 @@ def _options(args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         several = isinstance(item, (tuple, list))
         if isinstance(item, (int, float, str, bool)):
             options[name] = item
-        elif several and 0 < len(item) < 9 and all(type(one) is int for one in item):
+        elif several and 0 < len(item) < 9 and all(type(number) is int for number in item):
             options[name] = tuple(item)
         for part in item if isinstance(item, tuple) else (item,):
             for end in ("start", "stop") if isinstance(part, slice) else ():

@@ -74,7 +74,7 @@ class Optimizers:
         """`zero_grad()` of an optimizer or a module."""
         owner, watch = call.args[0], self.watch
         module = watch.engine.is_module(owner)
-        leaves = [self.values.leaf(one) for one in (watch.engine.parameters(owner) if module else _parameters(owner))]
+        leaves = [self.values.leaf(p) for p in (watch.engine.parameters(owner) if module else _parameters(owner))]
         who = -1 if module or watch.skipping else self.held(owner)
         thrown = self.writes.thrown_away(leaves)
         yield

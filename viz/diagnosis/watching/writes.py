@@ -79,11 +79,11 @@ class Writes:
             if value.of_grad is not None:
                 return sign
             maker = seen.maker(value)
-            for place, one in enumerate(maker.inputs if maker is not None and len(queue) < MOST_AHEAD else ()):
+            for place, source in enumerate(maker.inputs if maker is not None and len(queue) < MOST_AHEAD else ()):
                 turns = maker is not None and (
                     maker.name == "neg" or _turns(maker) or (maker.name == "sub" and place == 1)
                 )
-                queue.append((-sign if turns else sign, one))
+                queue.append((-sign if turns else sign, source))
         return 0
 
     # the contents of .grad
@@ -130,4 +130,4 @@ class Writes:
 
 def _turns(op: Ran) -> bool:
     """Whether an op was given a number below 0, and so turns a sign."""
-    return any(isinstance(one, (int, float)) and one < 0 for one in op.options.values())
+    return any(isinstance(option, (int, float)) and option < 0 for option in op.options.values())
