@@ -55,9 +55,9 @@ _ELSEWHERE = {
 def __getattr__(name: str) -> Any:
     if name not in _ELSEWHERE:
         raise AttributeError(f"module 'viz' has no attribute {name!r}")
-    found = getattr(importlib.import_module(_ELSEWHERE[name]), name)
-    globals()[name] = found
-    return found
+    thing = getattr(importlib.import_module(_ELSEWHERE[name]), name)
+    globals()[name] = thing
+    return thing
 
 
 def __dir__() -> list[str]:
@@ -67,13 +67,13 @@ def __dir__() -> list[str]:
 def _say_if_another_package_has_our_name() -> None:
     """The distribution `viz` writes into the same folder: the later installation replaced files of the other."""
     try:
-        found = importlib.metadata.distribution("viz")
+        distribution = importlib.metadata.distribution("viz")
     except importlib.metadata.PackageNotFoundError:
         return
-    if any(file.parts[0] == "viz" for file in found.files or ()):
+    if any(file.parts[0] == "viz" for file in distribution.files or ()):
         warnings.warn(
-            f"another package called viz ({found.version}) is installed in the same place: pip uninstall viz, then "
-            "pip install --force-reinstall --no-deps tinygrad-edu",
+            f"another package called viz ({distribution.version}) is installed in the same place: pip uninstall viz, "
+            "then pip install --force-reinstall --no-deps tinygrad-edu",
             stacklevel=3,
         )
 

@@ -261,9 +261,9 @@ def draw(
     ['v1']
     """
     known = {"view": (MODULES, *VIEWS), "theme": ("auto", "light", "dark"), "direction": ("LR", "TB")}
-    for option, given in (("view", view), ("theme", theme), ("direction", direction)):
-        if given is not None and given not in known[option]:
-            raise ValueError(f"{option} must be one of {', '.join(map(repr, known[option]))}, not {given!r}")
+    for option, value in (("view", view), ("theme", theme), ("direction", direction)):
+        if value is not None and value not in known[option]:
+            raise ValueError(f"{option} must be one of {', '.join(map(repr, known[option]))}, not {value!r}")
     if depth is not None and (not isinstance(depth, int) or depth < 0):
         raise ValueError(f"depth is how many levels of modules are open, 0 or more, not {depth!r}")
     if loss is not None and not callable(loss):
@@ -271,21 +271,21 @@ def draw(
     frame = sys._getframe(1)
     x = (x, *more) if more else x
     if x is not NOTHING or kwargs is not None:
-        made = _of_model(thing, () if x is NOTHING else x, kwargs or {}, loss, view, frame)
+        drawing = _of_model(thing, () if x is NOTHING else x, kwargs or {}, loss, view, frame)
     else:
         if loss is not None:
             raise TypeError(
                 "viz.draw(tensor) runs nothing, so it has no use for loss=; viz.draw(model, x, loss=…) runs the model"
             )
-        made = _of_tensors(thing, names or {}, module, view, frame)
-    if isinstance(made, NetworkPicture):
-        made.depth, made.direction = depth, direction
-    made.theme = theme
+        drawing = _of_tensors(thing, names or {}, module, view, frame)
+    if isinstance(drawing, NetworkPicture):
+        drawing.depth, drawing.direction = depth, direction
+    drawing.theme = theme
     if title:
-        made.title = made.heading = readable(title)
+        drawing.title = drawing.heading = readable(title)
     if caption is not None:
-        made.caption = readable(caption)
-    return made
+        drawing.caption = readable(caption)
+    return drawing
 
 
 def _of_model(

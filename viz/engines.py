@@ -147,7 +147,7 @@ class Engine(ABC):
         """Why no call can be seen inside a module; empty if the engine calls what is in it."""
         return ""
 
-    def is_fused(self, module: Any, given: tuple[Any, ...]) -> bool:
+    def is_fused(self, module: Any, inputs: tuple[Any, ...]) -> bool:
         """Whether the engine may run a module by a function of its own for evaluation, which no function mode sees."""
         return False
 
@@ -224,19 +224,19 @@ class Engine(ABC):
         """Library functions that count as one op, by code: `step`, `clip`, `init`, `closed` or `made`."""
         optim, utils, init = self.module.optim, self.module.nn.utils, self.module.nn.init
         kinds: list[Any] = [getattr(optim, name) for name in dir(optim)]
-        found = {
+        codes = {
             inspect.unwrap(kind.step).__code__: "step"  # type: ignore[attr-defined]
             for kind in kinds
             if isinstance(kind, type) and issubclass(kind, optim.Optimizer)
         }
-        found[inspect.unwrap(self.module_type.load_state_dict).__code__] = "init"
+        codes[inspect.unwrap(self.module_type.load_state_dict).__code__] = "init"
         for home, kind in ((utils, "clip"), (init, "init")):
             for name in dir(home):
                 function = inspect.unwrap(getattr(home, name))
                 wanted = name.endswith("_") and name[0] != "_" and (kind == "init" or name.startswith("clip_grad"))
                 if wanted and isinstance(function, FunctionType):
-                    found[function.__code__] = kind
-        return found
+                    codes[function.__code__] = kind
+        return codes
 
     def whole_modules(self) -> tuple[type, ...]:
         """The modules whose work is counted as a whole, because the engines divide it into different ops."""
@@ -510,11 +510,11 @@ class Torch(Engine):
     def _is_scripted(self, module: Any) -> bool:
         return isinstance(module, self.module.jit.ScriptModule)
 
-    def is_fused(self, module: Any, given: tuple[Any, ...]) -> bool:
+    def is_fused(self, module: Any, inputs: tuple[Any, ...]) -> bool:
         own = next((kind.forward for kind in self._fused if isinstance(module, kind)), None)
         if own is None or type(module).forward is not own or module.training:
             return False
-        learn = (*self.parameters(module), *self.tensors(given)) if self.module.is_grad_enabled() else ()
+        learn = (*self.parameters(module), *self.tensors(inputs)) if self.module.is_grad_enabled() else ()
         return not any(parameter.requires_grad for parameter in learn)
 
     def why_closed(self, module: Any) -> str:
@@ -525,19 +525,19 @@ class Torch(Engine):
         return "torch.compile made one function of it" if compiled or module._compiled_call_impl is not None else ""
 
     def whole_calls(self) -> dict[CodeType, str]:
-        found = super().whole_calls() | {self.module_type._call_impl.__code__: "closed"}
+        calls = super().whole_calls() | {self.module_type._call_impl.__code__: "closed"}
         makers = (self.module.jit.trace, self.module.jit.trace_module, self.module.export.export)
-        found.update((inspect.unwrap(maker).__code__, "made") for maker in makers)  # they run a model to write it down
+        calls.update((inspect.unwrap(maker).__code__, "made") for maker in makers)  # they run a model to write it down
         if self.compiles():
             parts = sys.modules[_DYNAMO]._TorchDynamoContext.__call__.__code__.co_consts
-            found.update((part, "closed") for part in parts if getattr(part, "co_name", "") == "compile_wrapper")
-        return found
+            calls.update((part, "closed") for part in parts if getattr(part, "co_name", "") == "compile_wrapper")
+        return calls
 
     def closed_call(self, frame: FrameType) -> tuple[Any, str] | None:
         function = frame.f_locals.get("fn")
         if function is None:
-            module, *given = (frame.f_locals[name] for name in ("self", "args", "kwargs"))
-            fused = self.is_fused(module, tuple(given))
+            module, *inputs = (frame.f_locals[name] for name in ("self", "args", "kwargs"))
+            fused = self.is_fused(module, tuple(inputs))
             return (module, self.kind(module)) if self._is_scripted(module) or fused else None
         module = getattr(function, "__wrapped__", getattr(function, "__self__", None))
         return (module, self.kind(module)) if self.is_module(module) else (function, f"compiled {function.__name__}")
@@ -653,8 +653,8 @@ class Core(Engine):
 
     def put_on(self, mode: Any, above: int) -> None:
         state = self.module.modes.thread.state
-        place = len(state.modes) - above
-        state.modes = (*state.modes[:place], mode, *state.modes[place:])
+        index = len(state.modes) - above
+        state.modes = (*state.modes[:index], mode, *state.modes[index:])
 
     def _edge(self, tensor: Any) -> Any:
         return self.module.core.graph.gradient_edge(tensor)

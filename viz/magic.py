@@ -133,7 +133,7 @@ def _from_the_cell(raised: BaseException, source: Source) -> BaseException:
     while trace is not None:
         frames.append(trace)
         trace = trace.tb_next
-    own = [place for place, each in enumerate(frames) if source.owns(each.tb_frame)]
+    own = [index for index, each in enumerate(frames) if source.owns(each.tb_frame)]
     if own and isinstance(raised, KeyboardInterrupt):
         # Neither do those that it interrupted below the cell, and an exception that they were handling.
         frames[own[-1]].tb_next = None
@@ -174,8 +174,8 @@ class AutogradMagics(Magics):
         code = self._python(text, "%%autograd")
         if options.compare:
             names = names_in(tree_of(code)) - {"T"} & set(self.shell.user_ns)
-            given = {name: self.shell.user_ns[name] for name in names}
-            display(ComparisonView(compare(code, inputs=given), step=0 if options.step else -1))
+            named = {name: self.shell.user_ns[name] for name in names}
+            display(ComparisonView(compare(code, inputs=named), step=0 if options.step else -1))
             return None
         used = own.engines_of(code, self.shell.user_ns)
         engine = options.engine or (used[0] if used else CORE)

@@ -62,7 +62,7 @@ def path_of(seen: Observation, finding: Finding) -> Path | None:
     if len(path) < 2:
         return None
     end = len(path) - 1
-    cut = next((place for place, value in enumerate(path) if value.nr == finding.cut), None)
+    cut = next((index for index, value in enumerate(path) if value.nr == finding.cut), None)
     stops = set(range(len(path)))
     if end > MOST:
         stops = {0, 1, end - 1, end} if cut is None else {0, max(cut - 1, 0), cut, end}
@@ -77,11 +77,11 @@ def path_of(seen: Observation, finding: Finding) -> Path | None:
     return made
 
 
-def _hop(seen: Observation, graph: Graph, given: Value, before: Seen, after: Seen, count: int) -> Hop:
+def _hop(seen: Observation, graph: Graph, source: Value, before: Seen, after: Seen, count: int) -> Hop:
     """Add the op that leads from one value to another, or one pill for several."""
     maker = seen.maker(after)
     out = _value(seen, graph, after)
-    op = Op(f"o{len(graph.ops)}", f"{count} ops", "…", after.requires_grad, [given.key], outputs=[out.key])
+    op = Op(f"o{len(graph.ops)}", f"{count} ops", "…", after.requires_grad, [source.key], outputs=[out.key])
     if count == 1:
         linked = maker is not None and before.nr in maker.inputs
         op.function = maker.called if maker is not None and linked else "as a Python number"
@@ -89,10 +89,10 @@ def _hop(seen: Observation, graph: Graph, given: Value, before: Seen, after: See
         op.recorded = maker is not None and linked and maker.recorded
         op.line = maker.line if maker is not None else None
     if op.recorded:
-        op.next = [(given.op or given.accumulate if given.kind != "result" else None, 0)]
+        op.next = [(source.op or source.accumulate if source.kind != "result" else None, 0)]
     out.op = op.key
     graph.ops[op.key] = op
-    return Hop(op, given, out, before, after)
+    return Hop(op, source, out, before, after)
 
 
 def _value(seen: Observation, graph: Graph, value: Seen) -> Value:
@@ -100,12 +100,12 @@ def _value(seen: Observation, graph: Graph, value: Seen) -> Value:
     leaf = seen.leaves[value.leaf] if value.leaf is not None else None
     name = (leaf.name if leaf is not None else "") or value.name
     kind = ("value" if leaf is None else "leaf") if value.requires_grad else "result"
-    made = Value(key, kind, name, [name] if name else [], shape=list(value.shape), dtype=value.dtype, line=value.line)
-    made.expression = "" if name else seen.places.named(value.line)
-    made.requires_grad = value.requires_grad
-    made.accumulate = f"a{key[1:]}" if kind == "leaf" else None
-    graph.values[key] = made
-    return made
+    shown = Value(key, kind, name, [name] if name else [], shape=list(value.shape), dtype=value.dtype, line=value.line)
+    shown.expression = "" if name else seen.places.named(value.line)
+    shown.requires_grad = value.requires_grad
+    shown.accumulate = f"a{key[1:]}" if kind == "leaf" else None
+    graph.values[key] = shown
+    return shown
 
 
 def picture(path: Path) -> Picture:

@@ -19,7 +19,7 @@ class Change:
         if self.old not in new:
             return [f"- {self.old}", *(f"+ {line}" for line in new)]
         stays = new.index(self.old)
-        return [f"{' ' if place == stays else '+'} {line}" for place, line in enumerate(new)]
+        return [f"{' ' if index == stays else '+'} {line}" for index, line in enumerate(new)]
 
     def indented(self, line: str) -> Change:
         """The same with the indentation of that line, which it then can replace as it is."""

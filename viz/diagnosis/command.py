@@ -63,8 +63,8 @@ def main(options: argparse.Namespace) -> int:
 def _exit_code(run: Run, report: Report, fail_on: str | None) -> int:
     match run.raised:
         case None:
-            found = any(fail_on == "likely" or finding.certain for finding in report.findings)
-            return int(bool(fail_on) and found)
+            fails = any(fail_on == "likely" or finding.certain for finding in report.findings)
+            return int(bool(fail_on) and fails)
         case KeyboardInterrupt():
             return STOPPED
         case SystemExit(code=int() as code):

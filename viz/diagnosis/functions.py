@@ -56,8 +56,8 @@ def _check(engine: Engine, kind: Any, args: Any, places: Places, call: int | Non
     found = _measured(engine, kind.apply, args)
     if found is None:
         return None
-    given, learns, outputs, grads, slopes = found
-    tensors = [given[at] for at in learns]
+    inputs, learns, outputs, grads, slopes = found
+    tensors = [inputs[at] for at in learns]
     told, measured = np.concatenate(list(slopes.values()), axis=1)
     if not measured.size or not np.isfinite(measured).all():
         return None
@@ -80,7 +80,7 @@ def _check(engine: Engine, kind: Any, args: Any, places: Places, call: int | Non
     missing = grads[learns.index(argument)] is None
     # What the forward does not depend on may be handed on alone, as the parameters of an ODE's own function.
     flat = not measured.any()
-    second = bool(far[worst] < FAR) and _second_is_wrong(engine, kind.apply, given, learns)
+    second = bool(far[worst] < FAR) and _second_is_wrong(engine, kind.apply, inputs, learns)
     return FunctionCheck(
         kind.__name__, line, call, float(far[worst]), flat, identity, opposite, missing, second, scale, text
     )
@@ -111,21 +111,21 @@ def _measured(engine: Engine, apply: Callable[..., Any], args: Any) -> _Measured
     return _Measured(copies, learns, outputs, grads, slopes)
 
 
-def _second_is_wrong(engine: Engine, apply: Callable[..., Any], given: list[Any], learns: list[int]) -> bool:
+def _second_is_wrong(engine: Engine, apply: Callable[..., Any], inputs: list[Any], learns: list[int]) -> bool:
     """Whether a backward cannot be differentiated again, as it uses what forward made and kept; False if unknown."""
-    if sum(item.numel() for item in given if engine.is_tensor(item)) > MOST_TWICE:
+    if sum(item.numel() for item in inputs if engine.is_tensor(item)) > MOST_TWICE:
         return False
     T = engine.module
 
     def gradients(*moved: Any) -> tuple[Any, ...]:
         """The gradients, as a function of the inputs and of what comes to the outputs."""
         with T.enable_grad():
-            outputs = [t for t in _run(engine, apply, moved[: len(given)]) if t.requires_grad]
-            total = _weighted(outputs, moved[len(given) :])
+            outputs = [t for t in _run(engine, apply, moved[: len(inputs)]) if t.requires_grad]
+            total = _weighted(outputs, moved[len(inputs) :])
             return tuple(T.autograd.grad(total, [moved[at] for at in learns], create_graph=True, allow_unused=True))
 
-    weights = [T.ones_like(t).requires_grad_() for t in _run(engine, apply, given) if t.requires_grad]
-    measured = _measured(engine, gradients, [*given, *weights])
+    weights = [T.ones_like(t).requires_grad_() for t in _run(engine, apply, inputs) if t.requires_grad]
+    measured = _measured(engine, gradients, [*inputs, *weights])
     return measured is not None and any(_far(each).max(initial=0.0) >= FAR for each in measured.slopes.values())
 
 
@@ -148,22 +148,22 @@ def _copy(engine: Engine, item: Any) -> Any:
     return new.requires_grad_() if item.requires_grad else new
 
 
-def _run(engine: Engine, apply: Callable[..., Any], given: Any) -> list[Any]:
-    result = apply(*given)
+def _run(engine: Engine, apply: Callable[..., Any], inputs: Any) -> list[Any]:
+    result = apply(*inputs)
     return [t for t in (result if isinstance(result, tuple) else (result,)) if engine.is_tensor(t)]
 
 
 def _slopes(
-    engine: Engine, apply: Callable[..., Any], given: list[Any], argument: int, told: np.ndarray, weights: list[Any]
+    engine: Engine, apply: Callable[..., Any], inputs: list[Any], argument: int, told: np.ndarray, weights: list[Any]
 ) -> np.ndarray:
     """Slopes, told and measured, of a few numbers of an input, moved a little; not at a corner, such as relu's at 0."""
-    numbers = given[argument].detach().reshape(-1)
+    numbers = inputs[argument].detach().reshape(-1)
     pairs: list[tuple[float, float]] = []
 
     def total() -> float:
         """The weighted sum of all results of the forward, as one number."""
         with engine.module.no_grad():
-            return float(_weighted([t for t in _run(engine, apply, given) if t.dtype.is_floating_point], weights))
+            return float(_weighted([t for t in _run(engine, apply, inputs) if t.dtype.is_floating_point], weights))
 
     for nth, at in enumerate(np.random.default_rng(0).permutation(len(told))[: 5 * MOST]):
         if nth >= MOST and any(measured for _, measured in pairs):

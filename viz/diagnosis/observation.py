@@ -403,8 +403,8 @@ class Observation:
 
     def stepped_by(self, each: Through) -> int | None:
         """The first optimizer to take a step after a pass."""
-        place = bisect.bisect(self._steps, each.order, key=lambda moment: moment.order)
-        return self._steps[place].who if place < len(self._steps) else None
+        index = bisect.bisect(self._steps, each.order, key=lambda moment: moment.order)
+        return self._steps[index].who if index < len(self._steps) else None
 
     def inside(self, nr: int) -> Iterator[int]:
         """The modules in a module, and in these."""

@@ -22,7 +22,7 @@ Staged = Callable[[str, dict[str, Any]], str]
 
 def fragment(report: Report, staged: Staged, starter: str) -> str:
     """The report as HTML of a cell. `staged` joins a still picture and its scene; `starter`, once, is their script."""
-    body = "".join(_finding(report, place, finding, staged) for place, finding in enumerate(report.findings, 1))
+    body = "".join(_finding(report, number, finding, staged) for number, finding in enumerate(report.findings, 1))
     error = f"<p>{escape(report.ended)}</p>" if report.ended else ""
     style = STYLE.read_text(encoding="utf-8")
     return (
@@ -47,9 +47,9 @@ def page(report: Report, staged: Staged, starter: str) -> str:
     )
 
 
-def _finding(report: Report, place: int, finding: Finding, staged: Staged) -> str:
+def _finding(report: Report, number: int, finding: Finding, staged: Staged) -> str:
     sure = '<b class="sure">certain</b>' if finding.certain else f"<small>{finding.sure}</small>"
-    title = f"{place}. {escape(finding.kind.replace('-', ' '))}"
+    title = f"{number}. {escape(finding.kind.replace('-', ' '))}"
     where = report.place(finding.line) if finding.line is not None else ""
     about = escape(" · ".join(filter(None, (where, GROUPS[finding.group]))))
     line = finding.line
@@ -58,11 +58,11 @@ def _finding(report: Report, place: int, finding: Finding, staged: Staged) -> st
         texts = [escape(text) for _, text in lines]
         parts = "".join(map(PARAGRAPHS.get(kind, _changed), texts))
         told += f"<pre>{parts}</pre>" if kind == "change" else parts
-    path = cause.path_of(report.observation, finding) if place <= PICTURES else None
+    path = cause.path_of(report.observation, finding) if number <= PICTURES else None
     if path is not None:
         picture = cause.picture(path)
         shown = staged(as_html(picture.svg, picture.description), cause.scene(report.observation, path))
-        told += _folded("the path in the graph", shown, place == 1)
+        told += _folded("the path in the graph", shown, number == 1)
     return f'<section class="{finding.sure}"><h4>{title}<small>{about}</small>{sure}</h4>{told}</section>'
 
 

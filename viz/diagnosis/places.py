@@ -178,10 +178,10 @@ class Places:
             if isinstance(node, ast.Return):
                 given.add(functions.get(node, "return"))
             heads.append((node, given))
-        return [(node.lineno, node.end_lineno, given, _read(node)) for node, given in heads]
+        return [(node.lineno, node.end_lineno, names, _read(node)) for node, names in heads]
 
     def _given_at(self, line: int | None) -> set[str]:
-        return set().union(*(given for first, last, given, _ in self._statements if first <= (line or 0) <= last))
+        return set().union(*(names for first, last, names, _ in self._statements if first <= (line or 0) <= last))
 
     def given_again(self, line: int, loop: tuple[int, int]) -> int:
         """The last line of a loop that rebinds a name that a line gives, from its old value; else the line itself."""
@@ -206,14 +206,14 @@ class Places:
     def where_aliased(self, lines: Iterable[int]) -> int | None:
         """The line that gives a thing a second name (`self.target = self.online`), which lines or their loops read."""
         plain = self.find(ast.Assign, fits=lambda node: isinstance(_element(node.value), (ast.Name, ast.Attribute)))
-        places = [place for line in lines for place in (*(first for first, _ in self.loops(line)), line)]
-        read = (names for place in places for first, _, _, names in self._statements if first == place)
+        places = [at for line in lines for at in (*(first for first, _ in self.loops(line)), line)]
+        read = (names for at in places for first, _, _, names in self._statements if first == at)
         return next((node.lineno for names in read for node in plain if _last(node.targets[0]) in names), None)
 
     def where_put(self, line: int | None) -> int | None:
         """The line that puts what an earlier line made under a plain name into an attribute or a place."""
         targets = (target for node in self.find(ast.Assign, at=line or 0) for target in _each(node.targets[0]))
-        made = {target.id for target in targets if isinstance(target, ast.Name)}
+        names = {target.id for target in targets if isinstance(target, ast.Name)}
         _, last = self.function_around(line or 0) or (0, len(self.text))
 
         def puts(node: Any) -> bool:
@@ -223,7 +223,7 @@ class Places:
                 pairs = zip(_each(node.targets[0]), _each(node.value), strict=False)
                 parts = [value for to, value in pairs if isinstance(to, (ast.Attribute, ast.Subscript))]
             after = (line or 0) < node.lineno <= last
-            return after and any(isinstance(part, ast.Name) and part.id in made for part in parts)
+            return after and any(isinstance(part, ast.Name) and part.id in names for part in parts)
 
         return self.first(ast.Assign, ast.Call, fits=puts)
 
@@ -275,7 +275,7 @@ class Places:
         first, last = self.defined(kind, method) or (0, -1)
         return max((node.lineno for node in self.find(ast.Return) if first <= node.lineno <= last), default=None)
 
-    def where_returned(self, kind: str, place: int, in_part: bool) -> int | None:
+    def where_returned(self, kind: str, number: int, in_part: bool) -> int | None:
         """The line that makes what a class's backward returns in one place: the one that names it, or the `return`.
 
         What is right `in_part` may be a product of names: then the line that computes the factor that backward makes.
@@ -283,8 +283,8 @@ class Places:
         line, method = self.where_returns(kind, "backward"), self.defined(kind, "backward")
         for node in self.find(ast.Return, at=line or 0):
             value = node.value
-            if isinstance(value, ast.Tuple) and place < len(value.elts):
-                value = value.elts[place]
+            if isinstance(value, ast.Tuple) and number < len(value.elts):
+                value = value.elts[number]
             names = _read(value) if isinstance(value, ast.Name) or in_part else set()
             own = [
                 statement

@@ -8,7 +8,7 @@ from viz.diagnosis.finding import Finding
 from viz.diagnosis.kinds import KINDS, TELLS
 
 # Of two equally certain findings, the one that the other follows from comes first.
-_PLACE = {kind: place for place, kind in enumerate(KINDS)}
+_PLACE = {kind: rank for rank, kind in enumerate(KINDS)}
 
 # The left explains the right: the right is not reported if the left was found.
 EXPLAINS = {

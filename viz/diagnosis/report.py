@@ -101,9 +101,9 @@ class Report:
 
     def __repr__(self) -> str:
         lines = [self.headline]
-        for place, finding in enumerate(self.findings, 1):
+        for number, finding in enumerate(self.findings, 1):
             where = self.place(finding.line) if finding.line is not None else "no line of the program"
-            lines += ["", f"{place}. {finding.kind} · {where} · {finding.sure}"]
+            lines += ["", f"{number}. {finding.kind} · {where} · {finding.sure}"]
             if code := self.observation.places.code(finding.line):
                 lines.append(f"   {self.program.place(finding.line or 1)[1]:>4} | {code}")
             for kind, text in self.told_of(finding):
@@ -143,9 +143,9 @@ class Report:
     def told(self, text: str) -> str:
         """A sentence with line numbers as the program's author counts them."""
 
-        def placed(found: re.Match[str]) -> str:
-            place = self.place(int(found[2]))
-            return place if found[1] == "l" else place[0].upper() + place[1:]
+        def placed(match: re.Match[str]) -> str:
+            place = self.place(int(match[2]))
+            return place if match[1] == "l" else place[0].upper() + place[1:]
 
         return re.sub(r"\b([Ll])ine (\d+)", placed, text)
 

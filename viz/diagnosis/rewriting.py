@@ -236,11 +236,11 @@ def _one_shape(code: Code) -> Changes:
 def _stacked(code: Code) -> Changes:
     call = code.call("tensor", "as_tensor", "FloatTensor", "Tensor")
 
-    def stack(given: ast.expr) -> str:
+    def stack(tensors: ast.expr) -> str:
         """`stack([…])` of tensors; of a list of lists, each row is stacked first."""
-        rows = given.elts if isinstance(given, ast.List) else []
+        rows = tensors.elts if isinstance(tensors, ast.List) else []
         nested = rows and all(isinstance(row, ast.List) for row in rows)
-        text = f"[{', '.join(map(stack, rows))}]" if nested else code.text(given)
+        text = f"[{', '.join(map(stack, rows))}]" if nested else code.text(tensors)
         return f"{code.places.engine_name}.stack({text})"
 
     return code.put(call[0], stack(call[1])) if call is not None else None
@@ -276,20 +276,20 @@ def _as_numbers(code: Code) -> Changes:
 
 
 def _made_after(code: Code) -> Changes:
-    made, name = code.other, _given(code.other)
-    if code.here is None or made is None or not name or made.lineno > code.line or not code.beside(made, code.here):
+    root, name = code.other, _given(code.other)
+    if code.here is None or root is None or not name or root.lineno > code.line or not code.beside(root, code.here):
         return None
-    copied = code.instead(code.here, f"{{old}}\n{code.old(made.lineno)}")
-    between = "\n".join(code.lines[made.lineno : code.line])
-    return [copied] if re.search(rf"\b{re.escape(name)}\b", between) else [code.without(made), copied]
+    copied = code.instead(code.here, f"{{old}}\n{code.old(root.lineno)}")
+    between = "\n".join(code.lines[root.lineno : code.line])
+    return [copied] if re.search(rf"\b{re.escape(name)}\b", between) else [code.without(root), copied]
 
 
 def _held_too(code: Code) -> Changes:
     """The parameters in the optimizer that lacks them, in place of what does not learn by it."""
     call, roots = getattr(code.here, "value", None), {name.partition(".")[0] for name in code.finding.tensors}
-    given = code.places.where_given(root := min(roots, default=""))
+    line = code.places.where_given(root := min(roots, default=""))
     own = next((optimizer for optimizer in code.seen.optimizers if optimizer.line == code.line), None)
-    if not isinstance(call, ast.Call) or not call.args or len(roots) != 1 or given is None or own is None:
+    if not isinstance(call, ast.Call) or not call.args or len(roots) != 1 or line is None or own is None:
         return None
     old, others = code.text(call.args[0]), (optimizer for optimizer in code.seen.optimizers if optimizer is not own)
     doubled = any(set(own.leaves) <= set(other.leaves) for other in others)

@@ -138,11 +138,11 @@ def _refuse_to_save(engine: Any) -> None:
     engine.module.save = save
 
 
-def judged(asked: Question, after: Observation, found: list[Finding], raised: BaseException | None) -> Trial:
+def judged(asked: Question, after: Observation, findings: list[Finding], raised: BaseException | None) -> Trial:
     """Whether the claim of a finding still holds in what was seen of the changed program."""
     finding, tensors = asked.finding, {*asked.finding.tensors}
     was_cut = finding.group == 1 and finding.cut is not None
-    alike = [other for other in found if not other.tensors or not tensors or tensors & {*other.tensors}]
+    alike = [other for other in findings if not other.tensors or not tensors or tensors & {*other.tensors}]
     same = [other for other in alike if other.kind == finding.kind]
     done = sum(each.done for each in after.passes)
     ended = isinstance(raised, (Outside, OSError))  # a TimeoutError is an OSError

@@ -207,40 +207,40 @@ def compare(
     except (ModuleNotFoundError, RuntimeError, MemoryError) as error:
         missing = str(error) or type(error).__name__
         theirs = Recording(TORCH, device, ours.source, Graph(), [], {}, "", None)
-    made = Comparison(ours, theirs, missing=missing, rounded=coarsest(ours, theirs), own=engine)
+    comparison = Comparison(ours, theirs, missing=missing, rounded=coarsest(ours, theirs), own=engine)
     if missing:
-        made.table.append(Difference("engine", "the program", "run it", missing))
-        return made
-    _judge(made)
-    if any(difference.difference is not None for difference in made.differences):
-        made.shaken = _recorded_on(TORCH, program, device, inputs, shaken=True)
-        made.table, made.nodes = [], []
-        _judge(made)
+        comparison.table.append(Difference("engine", "the program", "run it", missing))
+        return comparison
+    _judge(comparison)
+    if any(difference.difference is not None for difference in comparison.differences):
+        comparison.shaken = _recorded_on(TORCH, program, device, inputs, shaken=True)
+        comparison.table, comparison.nodes = [], []
+        _judge(comparison)
     if device != "cpu" and engine is None and ours.error is None and theirs.error is None:
         with contextlib.suppress(RuntimeError, MemoryError):  # no times if memory runs out
-            given = {name: _copies(inputs or {}, name, on) for name, on in ((CORE, "cpu"), (TORCH, device))}
-            made.timing = time_both(program, device, given)
-    return made
+            inputs_of = {name: _copies(inputs or {}, name, on) for name, on in ((CORE, "cpu"), (TORCH, device))}
+            comparison.timing = time_both(program, device, inputs_of)
+    return comparison
 
 
-def _judge(made: Comparison) -> None:
-    _errors(made)
-    _output(made)
-    _nodes(made)
-    _order(made)
-    _tensors(made)
-    for row in made.table:
-        row.engine = made.ours.engine
+def _judge(comparison: Comparison) -> None:
+    _errors(comparison)
+    _output(comparison)
+    _nodes(comparison)
+    _order(comparison)
+    _tensors(comparison)
+    for row in comparison.table:
+        row.engine = comparison.ours.engine
 
 
 def _recorded_on(
     name: str, program: str | Callable[..., Any], device: str, inputs: dict[str, Any] | None, shaken: bool = False
 ) -> Recording:
     with put_back_first(), engines.load(name).seeded(SEED, device):
-        given = _copies(inputs or {}, name, device)
+        copies = _copies(inputs or {}, name, device)
         if shaken:
-            return Recorder(engines.load(name), Source(program), device, shaken=True).run(given)
-        return record(program, name, device, given)
+            return Recorder(engines.load(name), Source(program), device, shaken=True).run(copies)
+        return record(program, name, device, copies)
 
 
 def _copies(inputs: dict[str, Any], name: str, device: str) -> dict[str, Any]:
@@ -259,7 +259,7 @@ def _copies(inputs: dict[str, Any], name: str, device: str) -> dict[str, Any]:
         except Exception:  # a Python module, a lock, a non-leaf tensor in a list: these are not copied
             return thing
 
-    return {given: copied(thing) for given, thing in inputs.items()}
+    return {key: copied(thing) for key, thing in inputs.items()}
 
 
 def _stop(recording: Recording) -> str:
@@ -272,12 +272,12 @@ def _stop(recording: Recording) -> str:
     return f"{place}: {error['type']}: {shorten(error['message'].partition(chr(10))[0], 300, placeholder=' …')}"
 
 
-def _errors(made: Comparison) -> None:
-    ours, theirs = made.ours.error, made.theirs.error
+def _errors(comparison: Comparison) -> None:
+    ours, theirs = comparison.ours.error, comparison.theirs.error
     if ours is None and theirs is None:
         return
     same = ours is not None and theirs is not None and (ours["type"], ours["line"]) == (theirs["type"], theirs["line"])
-    made.table.append(Difference("error", "the program", _said(ours), _said(theirs), same))
+    comparison.table.append(Difference("error", "the program", _said(ours), _said(theirs), same))
 
 
 def _said(error: dict[str, Any] | None) -> str:
@@ -286,14 +286,14 @@ def _said(error: dict[str, Any] | None) -> str:
     return f"{error['type']} in line {error['line']}: {shorten(error['message'], 120, placeholder=' …')}"
 
 
-def _output(made: Comparison) -> None:
-    ours, theirs = made.ours.stdout, made.theirs.stdout
+def _output(comparison: Comparison) -> None:
+    ours, theirs = comparison.ours.stdout, comparison.theirs.stdout
     if not ours and not theirs:
         return
-    same = same_text(ours, theirs, made.rounded)
+    same = same_text(ours, theirs, comparison.rounded)
     row = next((pair for pair in zip(ours.splitlines(), theirs.splitlines(), strict=False) if pair[0] != pair[1]), None)
     mine, other = (ours.strip(), theirs.strip()) if same or row is None else row
-    made.table.append(Difference("output", "what is printed", mine[:120], other[:120], same))
+    comparison.table.append(Difference("output", "what is printed", mine[:120], other[:120], same))
 
 
 def _recorded(graph: Graph) -> list[str]:
@@ -301,35 +301,35 @@ def _recorded(graph: Graph) -> list[str]:
     return [op.key for op in sorted(ops, key=lambda op: op.sequence_nr or 0)]
 
 
-def _nodes(made: Comparison) -> None:
+def _nodes(comparison: Comparison) -> None:
     """Match nodes by the order in which they were made. Where names differ, keep the longest common subsequence."""
-    left, right = made.ours.graph, made.theirs.graph
+    left, right = comparison.ours.graph, comparison.theirs.graph
     partner: dict[str, str] = {}
-    for mine, other in _paired(left, right, made.rounded):
-        made.nodes.append((mine, other))
+    for mine, other in _paired(left, right, comparison.rounded):
+        comparison.nodes.append((mine, other))
         where = _place(left, mine) if mine is not None else _place(right, other)
         name = "no node" if mine is None else left.ops[mine].name
         other_name = "no node" if other is None else right.ops[other].name
         same = name == other_name
-        made.table.append(Difference("node", where, name, other_name, same, detail=True))
+        comparison.table.append(Difference("node", where, name, other_name, same, detail=True))
         if same:
             partner[mine or ""] = other or ""
     # Where the engines make different nodes, equal node names may not correspond: the program's own names decide.
-    whole = len(partner) == len(made.nodes)
+    whole = len(partner) == len(comparison.nodes)
     leaves = left.accumulators(), right.accumulators()
     for mine, other in partner.items():
         ends = _ends(left, mine, partner, leaves[0]), _ends(right, other, {}, leaves[1])
         if ends[0] != ends[1]:
-            made.table.append(Difference("edge", _place(left, mine), str(ends[0]), str(ends[1]), detail=True))
+            comparison.table.append(Difference("edge", _place(left, mine), str(ends[0]), str(ends[1]), detail=True))
         kept = left.ops[mine].saved, right.ops[other].saved
-        if any(kept) and (made.own is None or hasattr(made.own, "saved")):
+        if any(kept) and (comparison.own is None or hasattr(comparison.own, "saved")):
             same = [_bare(saved) for saved in kept[0]] == [_bare(saved) for saved in kept[1]]
             told = _kept(left, kept[0]), _kept(right, kept[1])
-            made.table.append(Difference("saved", _place(left, mine), *told, same, detail=True))
+            comparison.table.append(Difference("saved", _place(left, mine), *told, same, detail=True))
         for a, b in zip(left.ops[mine].outputs, right.ops[other].outputs, strict=False):
-            shaken = made.shaken.graph.values.get(b) if made.shaken is not None else None
+            shaken = comparison.shaken.graph.values.get(b) if comparison.shaken is not None else None
             arrays = left.values[a].array, right.values[b].array, shaken.array if shaken is not None else None
-            _arrays(made, "value", left.values[a].title, *arrays, detail=not whole)
+            _arrays(comparison, "value", left.values[a].title, *arrays, detail=not whole)
 
 
 def _paired(left: Graph, right: Graph, rounded: float) -> list[tuple[str | None, str | None]]:
@@ -347,23 +347,23 @@ def _paired(left: Graph, right: Graph, rounded: float) -> list[tuple[str | None,
         pairs += itertools.zip_longest(ours[start:end], theirs[other_start:other_end])
     # Two products in arbitrary order, such as an input's and a state's, are told apart by their values.
     alike: dict[Any, list[int]] = {}
-    for place, (mine, other) in enumerate(pairs):
+    for index, (mine, other) in enumerate(pairs):
         if mine is not None and other is not None and left.ops[mine].name == right.ops[other].name:
-            alike.setdefault((left.ops[mine].name, left.ops[mine].module, _shapes(left, mine)), []).append(place)
+            alike.setdefault((left.ops[mine].name, left.ops[mine].module, _shapes(left, mine)), []).append(index)
     for places in alike.values():
-        astray = [place for place in places if not _same_values(left, right, *pairs[place], rounded)]
-        left_over = [pairs[place][1] for place in astray]
+        astray = [index for index in places if not _same_values(left, right, *pairs[index], rounded)]
+        left_over = [pairs[index][1] for index in astray]
         waiting = []
-        for place in astray:
-            mine = pairs[place][0]
+        for index in astray:
+            mine = pairs[index][0]
             fitting = next((other for other in left_over if _same_values(left, right, mine, other, rounded)), None)
             if fitting is None:
-                waiting.append(place)
+                waiting.append(index)
             else:
                 left_over.remove(fitting)
-                pairs[place] = mine, fitting
-        for place, other in zip(waiting, left_over, strict=True):
-            pairs[place] = pairs[place][0], other
+                pairs[index] = mine, fitting
+        for index, other in zip(waiting, left_over, strict=True):
+            pairs[index] = pairs[index][0], other
     return pairs
 
 
@@ -408,54 +408,56 @@ def _ends(graph: Graph, key: str, partner: dict[str, str], leaves: dict[str, Val
     return ends
 
 
-def _order(made: Comparison) -> None:
+def _order(comparison: Comparison) -> None:
     ours, theirs = (
         [_name(recording.graph, event.node or "") for event in recording.events if event.kind == "run"]
-        for recording in (made.ours, made.theirs)
+        for recording in (comparison.ours, comparison.theirs)
     )
     if ours == theirs:
         for number, name in enumerate(ours, 1):
             where = f"step {number} of the backward pass"
-            made.table.append(Difference("order", where, name, name, True, detail=True))
-    elif not any(difference.what in ("node", "error") for difference in (*made.differences, *made.details)):
-        made.table.append(Difference("order", "the backward pass", ", ".join(ours), ", ".join(theirs), detail=True))
+            comparison.table.append(Difference("order", where, name, name, True, detail=True))
+    elif not any(difference.what in ("node", "error") for difference in (*comparison.differences, *comparison.details)):
+        comparison.table.append(
+            Difference("order", "the backward pass", ", ".join(ours), ", ".join(theirs), detail=True)
+        )
 
 
 def _name(graph: Graph, key: str) -> str:
     return graph.ops[key].name if key in graph.ops else f"AccumulateGrad({graph.accumulators()[key].title})"
 
 
-def _tensors(made: Comparison) -> None:
-    matched = {mine for mine, other in made.nodes if mine is not None and other is not None}
-    for name in dict.fromkeys([*made.ours.tensors, *made.theirs.tensors]):
-        ours, theirs = made.ours.tensors.get(name), made.theirs.tensors.get(name)
+def _tensors(comparison: Comparison) -> None:
+    matched = {mine for mine, other in comparison.nodes if mine is not None and other is not None}
+    for name in dict.fromkeys([*comparison.ours.tensors, *comparison.theirs.tensors]):
+        ours, theirs = comparison.ours.tensors.get(name), comparison.theirs.tensors.get(name)
         if ours is None or theirs is None:
-            if made.ours.error is None and made.theirs.error is None:
-                made.table.append(
+            if comparison.ours.error is None and comparison.theirs.error is None:
+                comparison.table.append(
                     Difference("tensor", name, "none" if ours is None else "one", "none" if theirs is None else "one")
                 )
             continue
-        for entry in DECIDING if made.own is not None else (*DECIDING, *DETAILS):
+        for entry in DECIDING if comparison.own is not None else (*DECIDING, *DETAILS):
             if ours[entry] is None:  # the engine does not say
                 continue
-            if entry == "version" and made.ours.graph.values[ours["key"]].kind == "input":
+            if entry == "version" and comparison.ours.graph.values[ours["key"]].kind == "input":
                 continue  # the result of a backward pass: how often the engine added into it does not matter
             if ours[entry] != theirs[entry]:
                 told = str(ours[entry]), str(theirs[entry])
-                made.table.append(Difference("tensor", f"{name}.{entry}", *told, detail=entry in DETAILS))
+                comparison.table.append(Difference("tensor", f"{name}.{entry}", *told, detail=entry in DETAILS))
         for entry in ("value", "grad"):
             label = name if entry == "value" else f"{name}.grad"
-            met = made.ours.graph.values.get(ours["key"])
+            met = comparison.ours.graph.values.get(ours["key"])
             if entry == "value" and met is not None and met.op in matched and met.array == array_of(ours["value"]):
                 continue  # the table lists it as the result of that op
             if entry == "grad" and not has_gradient_of(ours, theirs):
                 continue
-            shaken = made.shaken.tensors.get(name, {}).get(entry) if made.shaken is not None else None
-            _arrays(made, entry, label, array_of(ours[entry]), array_of(theirs[entry]), array_of(shaken))
+            shaken = comparison.shaken.tensors.get(name, {}).get(entry) if comparison.shaken is not None else None
+            _arrays(comparison, entry, label, array_of(ours[entry]), array_of(theirs[entry]), array_of(shaken))
 
 
 def _arrays(
-    made: Comparison,
+    comparison: Comparison,
     what: str,
     where: str,
     ours: Array | None,
@@ -465,13 +467,13 @@ def _arrays(
 ) -> None:
     if ours is None or theirs is None:
         if what == "grad" and (ours is None) != (theirs is None):
-            made.table.append(Difference(what, where, brief(ours) or "none", brief(theirs) or "none"))
+            comparison.table.append(Difference(what, where, brief(ours) or "none", brief(theirs) or "none"))
         return
-    gap, allowed, same = distance(ours, theirs, made.rounded)
+    gap, allowed, same = distance(ours, theirs, comparison.rounded)
     if not same and gap is not None and shaken is not None:
         # If PyTorch moves a number as far when its data move by one unit in the last place, it is rounding: such as
         # a bias before a normalisation, whose gradient is a rounded 0, of which Adam makes a whole step.
-        moved = distance(theirs, shaken, made.rounded)[0] or 0.0
+        moved = distance(theirs, shaken, comparison.rounded)[0] or 0.0
         if gap <= AS_FAR * moved:
             allowed, same = AS_FAR * moved, True
-    made.table.append(Difference(what, where, brief(ours), brief(theirs), same, gap, allowed, detail))
+    comparison.table.append(Difference(what, where, brief(ours), brief(theirs), same, gap, allowed, detail))

@@ -268,10 +268,10 @@ class _Editor:
     # --- finding places ---
 
     def _input(self, name: str) -> Input:
-        found = next((i for i in self.program.inputs if i.name == name), None)
-        if found is None:
+        tensor = next((i for i in self.program.inputs if i.name == name), None)
+        if tensor is None:
             raise ProgramError(f"no input is called {name}")
-        return found
+        return tensor
 
     def _call_of(self, name: str) -> ast.Call:
         for statement in reversed(self.statements):
@@ -319,9 +319,9 @@ class _Editor:
 
     def _insert_argument(self, call: ast.Call, text: str) -> None:
         """Insert `text` after the last argument of `call`, before a trailing comma if there is one."""
-        given = [*call.args, *(keyword.value for keyword in call.keywords)]
-        if given:
-            end = max(given, key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
+        arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+        if arguments:
+            end = max(arguments, key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
             line, column = end.end_lineno or end.lineno, end.end_col_offset or 0
             text = f", {text}"
         else:

@@ -83,7 +83,7 @@ class Linear(Module):
 
 class Sequential(Module):
     def __init__(self, *parts: Module) -> None:
-        vars(self).update((str(place), part) for place, part in enumerate(parts))
+        vars(self).update((str(index), part) for index, part in enumerate(parts))
 
     def forward(self, x: Any) -> Any:
         for child in self.children():
@@ -112,9 +112,9 @@ class SGD:
             parameter.grad = None
 
     def step(self) -> None:
-        for place, parameter in enumerate(self.parameters):
+        for index, parameter in enumerate(self.parameters):
             grad = self.face.array(parameter.grad) + self.weight_decay * self.face.array(parameter)
-            self.before[place] = grad = self.momentum * self.before[place] + grad
+            self.before[index] = grad = self.momentum * self.before[index] + grad
             self.face.subtract(parameter, self.lr * grad)
 
 
@@ -168,13 +168,13 @@ class Face:
     def leaf(self, numbers: np.ndarray) -> Any:
         return self.T.tensor(numbers, requires_grad=True)
 
-    def op(self, name: str, x: Any, *given: Any, **settings: Any) -> Any:
+    def op(self, name: str, x: Any, *inputs: Any, **settings: Any) -> Any:
         """An op that the engine has as a method of its tensors, or as a function."""
         if hasattr(x, name):
-            return getattr(x, name)(*given, **settings)
+            return getattr(x, name)(*inputs, **settings)
         if not hasattr(self.T, name):
             raise NotImplementedError(f"{name_of(self.own)} has no {name}")
-        return getattr(self.T, name)(x, *given, **settings)
+        return getattr(self.T, name)(x, *inputs, **settings)
 
     def cross_entropy(self, scores: Any, labels: Any) -> Any:
         scores = scores - self.array(scores).max(1, keepdims=True)  # no exponent is large

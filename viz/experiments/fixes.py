@@ -38,12 +38,12 @@ def fixes(
                 {"label": label, "why": why, "state": {**state, **changed}}
                 for label, why, changed in ways(program, state, recording.graph)
             ]
-    found: list[dict[str, Any]] = []
+    offered: list[dict[str, Any]] = []
     for label, why, changed in list(_tried(program, state, error))[:TRIALS]:
         wanted = {**state, **changed}
-        if len(found) < SHOWN and works(wanted):
-            found.append({"label": label, "why": why, "state": wanted})
-    return found
+        if len(offered) < SHOWN and works(wanted):
+            offered.append({"label": label, "why": why, "state": wanted})
+    return offered
 
 
 def _tried(program: Program, state: dict[str, Any], error: dict[str, Any]) -> Iterator[_Way]:

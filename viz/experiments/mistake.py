@@ -218,8 +218,8 @@ def _facts(name: str, recording: Recording) -> list[tuple[str, str]]:
     tensor = recording.tensors.get(name)
     if tensor is None:
         return [(name, ""), (f"{name}.grad_fn", ""), (f"{name}.grad", "")]
-    made = tensor["grad_fn"] or ("None: a leaf" if tensor["requires_grad"] else "None")
-    return [(name, array(tensor["value"])), (f"{name}.grad_fn", made), (f"{name}.grad", gradient(tensor))]
+    node = tensor["grad_fn"] or ("None: a leaf" if tensor["requires_grad"] else "None")
+    return [(name, array(tensor["value"])), (f"{name}.grad_fn", node), (f"{name}.grad", gradient(tensor))]
 
 
 def _named(graph: Graph, name: str) -> str | None:

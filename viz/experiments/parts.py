@@ -39,8 +39,8 @@ def parts_of(program: Program, recording: Recording, switched: Mapping[str, bool
     switches that the run had, by path: they say the opposite of what the program does by itself.
     """
     modules = recording.graph.modules
-    made = {name: line.first for line in program.lines for name in line.names}
-    held = {root: made.get(root, OUTSIDE) for root in modules if root in made or root in program.namespace}
+    lines = {name: line.first for line in program.lines for name in line.names}
+    held = {root: lines.get(root, OUTSIDE) for root in modules if root in lines or root in program.namespace}
     leaves = {
         path: tensor
         for path, tensor in recording.tensors.items()

@@ -106,7 +106,7 @@ def _without_quotes(rows: Rows) -> Rows:
 def _without_numbers(rows: Rows) -> Rows:
     """Lines without their numbers, if each has the next one."""
     numbers = [NUMBER.match(row) for row in rows if row and row.strip()]
-    counted = [int(found[1]) for found in numbers if found is not None]
+    counted = [int(match[1]) for match in numbers if match is not None]
     if len(counted) < 2 or len(counted) < len(numbers) or counted != list(range(counted[0], counted[0] + len(counted))):
         return rows
     return [NUMBER.sub("", row, count=1) if row else row for row in rows]
@@ -137,9 +137,9 @@ def _is_english(row: str) -> bool:
     return reads and not is_code
 
 
-def _called(found: re.Match[str]) -> str:
+def _called(match: re.Match[str]) -> str:
     """A print statement of Python 2 as a call."""
-    before, values, comma, comment = found.groups(default="")
+    before, values, comma, comment = match.groups(default="")
     return f"{before}print({values}{', end=' if comma else ''}{repr(' ') if comma else ''}){comment}"
 
 

@@ -173,8 +173,8 @@ def _sizes(box: tuple[float, float, float, float], learners: Sequence[Learner | 
             continue
         drawn.append(panel.line(index, places(sizes[0]), "start"))
         drawn.append(panel.line(index, places(row)))
-        for place, size in zip(places(row), row, strict=True):
-            x, y = panel.at(*place)
+        for column, size in zip(places(row), row, strict=True):
+            x, y = panel.at(*column)
             if size == 0 or (size is not None and not math.isfinite(size)):
                 drawn.append(
                     f'<text class="name" x="{x:.1f}" y="{y + (-5 if size == 0 else 14):.1f}" '

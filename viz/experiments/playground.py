@@ -227,14 +227,14 @@ def _written(number: float) -> str:
     return short(number) if math.isfinite(number) else str(number)
 
 
-def points_of(given: Iterable[Any]) -> tuple[Point, ...]:
+def points_of(rows: Iterable[Any]) -> tuple[Point, ...]:
     """Custom points, checked: each is `(x, y, class)` with class 0 or 1.
 
     Raises:
         ValueError: one of them is not such a point or lies outside the plane, or there are more than 300.
     """
     points = []
-    for setting in given:
+    for setting in rows:
         try:
             x, y, label = (float(part) for part in setting)
         except (TypeError, ValueError):
@@ -255,10 +255,10 @@ def program(setting: Setting, data: str = "circles", points: Iterable[Point] = F
     if data == "own":
         rows = [f"({x:g}, {y:g}, {label})" for x, y, label in points]
         listed = [", ".join(rows[i : i + 4]) for i in range(0, len(rows), 4)]
-        made = "points = np.array([\n" + "".join(f"    {line},\n" for line in listed) + "])\n"
-        made += "X, y = points[:, :2], points[:, 2].astype(int)"
+        array = "points = np.array([\n" + "".join(f"    {line},\n" for line in listed) + "])\n"
+        array += "X, y = points[:, :2], points[:, 2].astype(int)"
     else:
-        made = textwrap.dedent(DATA[data]).strip()
+        array = textwrap.dedent(DATA[data]).strip()
     drawn = data != "own" or setting.batch > 0 or setting.noise > 0
     numbers = data in NUMBERS
     head = [
@@ -266,7 +266,7 @@ def program(setting: Setting, data: str = "circles", points: Iterable[Point] = F
         *_engine(setting.engine),
         "",
         *(["rng = np.random.default_rng(0)"] if drawn else []),
-        made,
+        array,
         *([f"X = X + rng.normal(0, {setting.noise:g}, X.shape)"] if setting.noise else []),
         # In a browser NumPy's whole numbers have 32 bits.
         f"X, y = T.tensor(X, dtype=T.float32), T.tensor(y, dtype=T.{'float32' if numbers else 'int64'})",
@@ -573,8 +573,8 @@ class Learner:
 
     def places_features(self) -> np.ndarray:
         """What the network is given, over the plane: a picture for each input."""
-        given = np.asarray(self._given(_PLACES))
-        return given.T.reshape(-1, GRID, GRID)[:, ::2, ::2]
+        inputs = np.asarray(self._given(_PLACES))
+        return inputs.T.reshape(-1, GRID, GRID)[:, ::2, ::2]
 
     def margins(self, at: int, places: np.ndarray) -> np.ndarray:
         """The score of class 1 minus that of class 0 at each of `places`, after `at` passes (one of `kept`)."""
@@ -592,8 +592,8 @@ class Learner:
         outputs, hidden = self._asks(at, self._given(_PLACES))
         shown = [layer[:, :SHOWN].T.reshape(-1, GRID, GRID)[:, ::2, ::2] for layer in hidden]
         state = self._states[at]
-        found = [self.engine.array(tensor) for name, tensor in state.items() if name.endswith("weight")]
-        weights = [array[:SHOWN, :SHOWN].astype(np.float64) for array in found if array.ndim == 2]
+        arrays = [self.engine.array(tensor) for name, tensor in state.items() if name.endswith("weight")]
+        weights = [array[:SHOWN, :SHOWN].astype(np.float64) for array in arrays if array.ndim == 2]
         gradients = list(self._gradients.get(at, [None] * len(weights)))
         if not self.numbers:  # two scores, of which the difference counts
             weights[-1] = weights[-1][1:] - weights[-1][:1]
@@ -606,12 +606,12 @@ class Learner:
 
         For numbers it is the share of their variance that is explained (R squared), 0 at least.
         """
-        found = self._margin(self._asks(at, self._inputs)[0])
+        margin = self._margin(self._asks(at, self._inputs)[0])
         if self.numbers:
             with np.errstate(all="ignore"):
-                left = np.mean((found - self._labels) ** 2) / np.var(self._labels)
+                left = np.mean((margin - self._labels) ** 2) / np.var(self._labels)
             return max(0.0, float(1 - left)) if np.isfinite(left) else 0.0
-        return float(np.mean((found > 0) == self._labels))
+        return float(np.mean((margin > 0) == self._labels))
 
     def everything(self, test: bool = False) -> list[tuple[float, float, float]]:
         """The training points, or the test points: x, y, and the label."""
@@ -640,13 +640,13 @@ class Learner:
         for each in range(number - 1):
             self._run_pass(names, each)
         used = ("model", "optimizer", "loss_function", "X", "y", "X_test", "y_test", "rng")
-        given = {name: names[name] for name in used if name in names}
-        given["step"] = number - 1
+        outer = {name: names[name] for name in used if name in names}
+        outer["step"] = number - 1
         loop = _loop(self.setting, self.numbers)
         if self.own is None:
-            return record(loop, self.setting.engine, inputs=given)
+            return record(loop, self.setting.engine, inputs=outer)
         leaves = {id(parameter): f"model.{name}" for name, parameter in names["model"].named_parameters()}
-        return TeachingRecorder(self.own, Source(loop), leaves).run({**given, "T": names["T"]})
+        return TeachingRecorder(self.own, Source(loop), leaves).run({**outer, "T": names["T"]})
 
 
 _ACROSS = (np.arange(GRID) + 0.5) / GRID * 2 * REACH - REACH

@@ -62,11 +62,11 @@ def flat(value: Any) -> Iterator[Any]:
     """The numbers in a number or nested list, in order."""
     waiting = [value]
     while waiting:
-        found = waiting.pop()
-        if isinstance(found, (list, tuple)):
-            waiting.extend(reversed(found))
+        statement = waiting.pop()
+        if isinstance(statement, (list, tuple)):
+            waiting.extend(reversed(statement))
         else:
-            yield found
+            yield statement
 
 
 @dataclass(frozen=True)
@@ -325,16 +325,16 @@ def assigned(statement: ast.stmt) -> list[tuple[str, ast.Call | None]]:
         pairs = [(statement.target, statement.value)]
     else:
         return []
-    found: list[tuple[str, ast.Call | None]] = []
+    names: list[tuple[str, ast.Call | None]] = []
     while pairs:
         target, value = pairs.pop(0)
         if isinstance(target, ast.Name):
-            found.append((target.id, value if isinstance(value, ast.Call) else None))
+            names.append((target.id, value if isinstance(value, ast.Call) else None))
         elif isinstance(target, (ast.Tuple, ast.List)):
             both = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
             parts = value.elts if both and isinstance(value, (ast.Tuple, ast.List)) else [None] * len(target.elts)
             pairs[:0] = zip(target.elts, parts, strict=True)
-    return found
+    return names
 
 
 def factory_of(call: ast.Call) -> ast.Call | None:

@@ -180,9 +180,9 @@ def offers(program: Program, values: Sequence[str], parts: Sequence[Part]) -> li
     In an offer, `line` and `label` say where its control stands and what is on it, `path` and `item` which entry of the
     state it sets, `on`, `off` and `own` to what, `above` which entries hold where it has none, `names` its subjects.
     """
-    place = _Places(program, values, parts)
+    places = _Places(program, values, parts)
     lines = [Line(OUTSIDE, OUTSIDE, "given", ()), *program.lines]
-    return [_offer(switch, line, *at) for line in lines for switch in SWITCHES for at in place.of(switch, line)]
+    return [_offer(switch, line, *at) for line in lines for switch in SWITCHES for at in places.of(switch, line)]
 
 
 def _offer(
@@ -236,13 +236,13 @@ class _Places:
             yield "", [], {}, of_passes
 
     def _inputs(self, switch: Switch, line: Line) -> Iterator[_Place]:
-        for made in self.program.inputs:
-            written = made.value is not None  # a field of its numbers also gives them another shape
-            dtype = made.dtype or KINDS[made.kind]
-            own = {"value": made.value, "shape": None if written else made.shape, "choice": dtype}
-            stands = own.get(switch.control, switch.own(self.program, made.name))
-            if made.line == line.first and stands is not None:
-                yield made.name, [made.name], {}, {"own": stands}
+        for tensor in self.program.inputs:
+            written = tensor.value is not None  # a field of its numbers also gives them another shape
+            dtype = tensor.dtype or KINDS[tensor.kind]
+            own = {"value": tensor.value, "shape": None if written else tensor.shape, "choice": dtype}
+            stands = own.get(switch.control, switch.own(self.program, tensor.name))
+            if tensor.line == line.first and stands is not None:
+                yield tensor.name, [tensor.name], {}, {"own": stands}
 
     def _parts(self, switch: Switch, line: Line) -> Iterator[_Place]:
         parts = [part for part in self.parts if part.line == line.first]
@@ -355,13 +355,13 @@ class Change:
 
 def changes(was: Program, before: State, now: Program, after: State) -> list[Change]:
     """The switches that stand otherwise than before, in the order of the table."""
-    made = {name: line.first for line in now.lines for name in line.names}
+    lines = {name: line.first for line in now.lines for name in line.names}
     rows: dict[tuple[str, str], list[Switch]] = {}
     held = {*before, *after}
     for switch in SWITCHES:
         if ("passes" if switch.at == "call" else switch.name) in held:
             rows.setdefault((switch.name, switch.at), []).append(switch)
-    found = []
+    offered = []
     for same in rows.values():
         first = same[0]
         olds, news = first.entries(before), first.entries(after)
@@ -372,9 +372,9 @@ def changes(was: Program, before: State, now: Program, after: State) -> list[Cha
             if old != new:
                 switch = next((row for wanted in (new, old) for row in same if row.on == wanted), first)
                 name, _, line = str(key).partition("@")
-                at = line or (name if name.isdigit() else made.get(name, 0))
-                found.append(Change(switch, key, old, new, int(at)))
-    return found
+                at = line or (name if name.isdigit() else lines.get(name, 0))
+                offered.append(Change(switch, key, old, new, int(at)))
+    return offered
 
 
 def told(changed: Sequence[Change], recording: Recording | None) -> str:

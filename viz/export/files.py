@@ -94,8 +94,8 @@ def save_recording(
     if form == "json":
         return write(target, recording.to_json())
     if form == "html":
-        made = {**scene.scene(recording, theme=theme), "sheets": packed(all_sheets(recording))}
-        return write(target, player_page(made))
+        page = {**scene.scene(recording, theme=theme), "sheets": packed(all_sheets(recording))}
+        return write(target, player_page(page))
     still = form in ("svg", "png", "pdf", "gif") and not animate
     if view == scene.MODULES or (view is None and still and has_modules(recording.graph)):
         if not still:
@@ -193,25 +193,25 @@ def _film(frames: Frames | Stills, theme: str, scale: float | None, seconds: flo
     size = _size(frames.svg(frames.count - 1, theme, plain=True))
     scale = scale or film.sharpest(size, SCALE)
     if isinstance(frames, Frames):
-        made = frames.changes(theme, film.grain(scale))
+        changed = frames.changes(theme, film.grain(scale))
     else:  # of equal pictures one after the other the first is drawn
         pictures = [frames.svg(step, theme, plain=True) for step in range(frames.count)]
         drawn = [picture.partition("</desc>")[2] for picture in pictures]
-        made = [
+        changed = [
             (
                 []
-                if drawn[place] == drawn[place - 1]
-                else film.parts(picture, frames.areas(place), size, film.grain(scale))
+                if drawn[number] == drawn[number - 1]
+                else film.parts(picture, frames.areas(number), size, film.grain(scale))
             )
-            if place
+            if number
             else [((0.0, 0.0, *size), picture)]
-            for place, picture in enumerate(pictures)
+            for number, picture in enumerate(pictures)
         ]
-    return film.gif(made, lambda piece: png(piece, scale), scale, seconds)
+    return film.gif(changed, lambda piece: png(piece, scale), scale, seconds)
 
 
 def _size(picture: str) -> tuple[float, float]:
-    width, height = (float(found) for found in re.findall(r'(?:width|height)="(\d+)"', picture)[:2])
+    width, height = (float(side) for side in re.findall(r'(?:width|height)="(\d+)"', picture)[:2])
     return width, height
 
 
@@ -255,7 +255,7 @@ def png(picture: str, scale: float | None = None) -> bytes:
     """
     resvg = _package("resvg_py", "png")
     if scale is None:
-        sides = [float(found) for found in re.findall(r'(?:width|height)="([\d.]+)"', picture)[:2]]
+        sides = [float(side) for side in re.findall(r'(?:width|height)="([\d.]+)"', picture)[:2]]
         scale = min(SCALE, LONGEST_SIDE / max(*sides, 1.0))
     picture, fonts = drawable(with_used_styles(picture))
     return bytes(resvg.svg_to_bytes(svg_string=picture, zoom=scale, skip_system_fonts=True, font_files=fonts))

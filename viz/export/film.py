@@ -57,10 +57,10 @@ def changes(
     paths = [_along(layout.curves[link.key]) if layout.curves.get(link.key) else [] for link in drawing.links]
     first = 1 + sum(scope.key in layout.frames for scope in drawing.scopes)  # the links come after the frames
 
-    def covers(place: int, area: Area) -> list[Area]:
+    def covers(index: int, area: Area) -> list[Area]:
         """Where an element is: of a link its way, in short pieces, if it has no text beside it."""
-        path = paths[place - first] if first <= place < first + len(paths) else []
-        return path if path and drawing.links[place - first].key not in layout.labels else [area]
+        path = paths[index - first] if first <= index < first + len(paths) else []
+        return path if path and drawing.links[index - first].key not in layout.labels else [area]
 
     frames = []
     for state, lines in zip(states, notes, strict=True):
@@ -69,7 +69,7 @@ def changes(
         text = "".join(svg.note(number, line, layout) for number, line in enumerate(lines))
         below = (0.0, layout.height + svg.MARGIN, width, height)
         frames.append(([*looks, text], [*areas, below]))
-    made: list[list[Piece]] = []
+    drawn: list[list[Piece]] = []
     for number, (looks, areas) in enumerate(frames):
         if number == 0:
             regions: list[Area] = [(0.0, 0.0, width, height)]
@@ -77,27 +77,30 @@ def changes(
             before = zip(*frames[number - 1], strict=True)
             changed = [
                 area
-                for place, ((old, was), look, now) in enumerate(zip(before, looks, areas, strict=True))
+                for index, ((old, was), look, now) in enumerate(zip(before, looks, areas, strict=True))
                 if old != look
                 for whole in (was, now)
                 if whole is not None
-                for area in covers(place, whole)
+                for area in covers(index, whole)
             ]
             regions = _joined([_snapped(area, (width, height), step) for area in changed])
-        made.append([(region, _drawn(looks, areas, region, (width, height), identity, style)) for region in regions])
-    return made
+        drawn.append([(region, _drawn(looks, areas, region, (width, height), identity, style)) for region in regions])
+    return drawn
 
 
 def parts(picture: str, areas: Iterable[Area], size: tuple[float, float], step: int) -> list[Piece]:
     """Areas of an SVG of this size, as pieces."""
-    made = []
+    pieces = []
     for left, top, right, bottom in _joined(_snapped(area, size, step) for area in areas):
         wide, high = f"{right - left:.0f}", f"{bottom - top:.0f}"
-        place = f'width="{wide}" height="{high}" viewBox="{left:.0f} {top:.0f} {wide} {high}"'
-        made.append(
-            ((left, top, right, bottom), re.sub(r'width="\d+" height="\d+" viewBox="[^"]*"', place, picture, count=1))
+        viewport = f'width="{wide}" height="{high}" viewBox="{left:.0f} {top:.0f} {wide} {high}"'
+        pieces.append(
+            (
+                (left, top, right, bottom),
+                re.sub(r'width="\d+" height="\d+" viewBox="[^"]*"', viewport, picture, count=1),
+            )
         )
-    return made
+    return pieces
 
 
 def _along(curve: Sequence[tuple[float, float]]) -> list[Area]:
@@ -140,16 +143,16 @@ def _snapped(area: Area, size: tuple[float, float], step: int) -> Area:
 
 def _joined(areas: Iterable[Area]) -> list[Area]:
     """The areas; two as one where that is not more to draw."""
-    found: list[Area] = []
+    joined: list[Area] = []
     for given in areas:
         area = given
         while (
-            other := next((each for each in found if _size(_both(each, area)) <= _size(each) + _size(area)), None)
+            other := next((each for each in joined if _size(_both(each, area)) <= _size(each) + _size(area)), None)
         ) is not None:
-            found.remove(other)
+            joined.remove(other)
             area = _both(area, other)
-        found.append(area)
-    return found
+        joined.append(area)
+    return joined
 
 
 def _both(one: Area, other: Area) -> Area:
@@ -182,8 +185,8 @@ def gif(frames: Sequence[list[Piece]], draw: Callable[[str], bytes], scale: floa
     whole = [shown]
     for later in drawn[1:]:
         shown = shown.copy()
-        for place, piece in later:
-            shown.paste(piece.quantize(palette=palette, dither=0), place)
+        for corner, piece in later:
+            shown.paste(piece.quantize(palette=palette, dither=0), corner)
         whole.append(shown)
     durations = [int(seconds * 1000)] * (len(whole) - 1) + [int(seconds * 3000)]
     out = io.BytesIO()
@@ -203,10 +206,10 @@ def _palette(image: Any, drawn: list[Any]) -> Any:
         sample.paste(part, (0, top))
         top += part.height
     paper = sample.getpixel((0, 0))
-    made = sample.quantize(COLOURS)
-    colours = made.getpalette()
-    for place in range(0, len(colours), 3):  # make almost-white white, or the background would be grey
-        if all(abs(one - other) < 8 for one, other in zip(colours[place : place + 3], paper, strict=True)):
-            colours[place : place + 3] = paper
-    made.putpalette(colours)
-    return made
+    reduced = sample.quantize(COLOURS)
+    colours = reduced.getpalette()
+    for index in range(0, len(colours), 3):  # make almost-white white, or the background would be grey
+        if all(abs(one - other) < 8 for one, other in zip(colours[index : index + 3], paper, strict=True)):
+            colours[index : index + 3] = paper
+    reduced.putpalette(colours)
+    return reduced

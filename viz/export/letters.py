@@ -69,6 +69,6 @@ def _of_the_system() -> Iterator[str]:
         places = [Path("/System/Library/Fonts"), Path("/Library/Fonts"), home / "Library/Fonts"]
     elif sys.platform == "win32":
         places = [windows / "Fonts", home / "AppData/Local/Microsoft/Windows/Fonts"]
-    for place in places:
-        fonts = [str(file) for file in place.rglob("*") if file.suffix.lower() in SUFFIXES]
+    for folder in places:
+        fonts = [str(file) for file in folder.rglob("*") if file.suffix.lower() in SUFFIXES]
         yield from sorted(fonts, key=lambda font: (len(font), font))

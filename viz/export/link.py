@@ -76,11 +76,11 @@ def address(
 def answer(source: str, namespace: dict[str, Any], **shown: Any) -> dict[str, str]:
     """What "copy link" of a widget gets: the `link` and a `note`, or `why` there is none."""
     try:
-        made = address(source, namespace, **shown)
+        url = address(source, namespace, **shown)
     except ProgramError as error:
         return {"why": str(error)}
     note = "" if BASE_VARIABLE in os.environ else f"copied; {BASE_VARIABLE} would put your site's address before it"
-    return {"link": made, "note": note}
+    return {"link": url, "note": note}
 
 
 def _with_outer_names(source: str, namespace: dict[str, Any]) -> str:

@@ -10,9 +10,9 @@ from viz.export.files import embedded, inlined
 ENTRY = "cause.js"
 
 
-def on_the_stage(still: str, made: dict[str, Any]) -> str:
+def on_the_stage(still: str, player: dict[str, Any]) -> str:
     """A still picture as HTML, and the scene that replaces it once `starter` runs."""
-    return f'<div class="tgv-cause-place">{still}<script type="application/json">{embedded(made)}</script></div>'
+    return f'<div class="tgv-cause-place">{still}<script type="application/json">{embedded(player)}</script></div>'
 
 
 def starter() -> str:

@@ -67,16 +67,16 @@ def draw(picture: str, fonts: list[str]) -> bytes:
 
 def _rules(style: str) -> list[tuple[list[set[str]], dict[str, str]]]:
     """Each selector as a chain of requirements on an element and its ancestors, with its declarations."""
-    found = []
+    rules = []
     for selectors, body in re.findall(r"([^{}]+)\{([^{}]*)\}", style):
         declared = dict(item.split(":", 1) for item in body.split(";") if ":" in item)
         for selector in selectors.split(","):
             chain = [set(re.findall(r"\.?[\w-]+", part)) for part in selector.split() if not part.startswith("#")]
             if chain:
-                found.append((chain, declared))
+                rules.append((chain, declared))
     # a browser lets the more specific rule win: more classes first, then the later rule
-    found.sort(key=lambda rule: sum(name.startswith(".") for part in rule[0] for name in part))
-    return found
+    rules.sort(key=lambda rule: sum(name.startswith(".") for part in rule[0] for name in part))
+    return rules
 
 
 def _look(rules: list[tuple[list[set[str]], dict[str, str]]], path: list[set[str]]) -> dict[str, str]:

@@ -320,38 +320,38 @@ class Director:
     def _accumulate(self, events: list[Event], leaf: Value | None, key: str, title: str) -> None:
         event = events[0]
         name = leaf.title if leaf is not None else key
-        given = event.gradients[0].array if event.gradients else None
+        arrived = event.gradients[0].array if event.gradients else None
         waiting = self.flow.inbox.pop((key, 0), [])
         words = self._hooks_before()
         if len(waiting) > 1:
-            whole = self._hooks_of[0].gradients[0].array if self._hooks_of else given
+            whole = self._hooks_of[0].gradients[0].array if self._hooks_of else arrived
             met = f", {brief(whole)} in all," if len(waiting) > 4 else f" = {brief(whole)}"
             words.insert(0, f"{joined(waiting)}{met} have met in the inbox of {name}")
-        total = given
+        total = arrived
         for later in events[1:]:
             if later.kind == "accumulate":
                 total = later.total
             elif later.kind == "hook":
                 self._hooks.append(later)
-        if given is None:
+        if arrived is None:
             stays = "None" if total is None else brief(total)
             words.append(f"AccumulateGrad receives no gradient, so {name}.grad stays {stays}")
         elif len(waiting) > 1:
             words.append(
                 "AccumulateGrad runs once and adds "
-                f"{'the sum' if not self._hooks_of else brief(given)} into {name}.grad"
+                f"{'the sum' if not self._hooks_of else brief(arrived)} into {name}.grad"
             )
         else:
-            words.append(f"AccumulateGrad adds {brief(given)} into {name}.grad")
-        if given is not None and brief(total) != brief(given):
+            words.append(f"AccumulateGrad adds {brief(arrived)} into {name}.grad")
+        if arrived is not None and brief(total) != brief(arrived):
             words[-1] += f", which becomes {brief(total)}: it was not zeroed"
-        self._passing(key, "running", "has-grad", grad=NONE if given is None else notation.gradient(given))
-        for view, place in (("values", leaf.key if leaf is not None else key), ("grad_fn", key)):
-            if given is None:
+        self._passing(key, "running", "has-grad", grad=NONE if arrived is None else notation.gradient(arrived))
+        for view, end in (("values", leaf.key if leaf is not None else key), ("grad_fn", key)):
+            if arrived is None:
                 break
-            if len(waiting) > 1 and place not in self.flow.hooked:
-                self.stages[view].move("at", place, joined(waiting), brief(given))
-            self.stages[view].move("into", place, short(given), short(total))
+            if len(waiting) > 1 and end not in self.flow.hooked:
+                self.stages[view].move("at", end, joined(waiting), brief(arrived))
+            self.stages[view].move("into", end, short(arrived), short(total))
         if leaf is not None:
             other = self._beside.gradient(leaf, total, event.pass_nr, left=True) if self._beside is not None else None
             text = notation.held(None) if total is None else both(f".grad {grids.words(total)}".strip(), other)
@@ -361,7 +361,7 @@ class Director:
                     passing, "running", "done" if total is None else "done has-grad", grad=text, short=brief_text
                 )
             self.flow.show(leaf, total)
-        title += f"{name} receives {'no' if given is None else 'its'} gradient, AccumulateGrad"
+        title += f"{name} receives {'no' if arrived is None else 'its'} gradient, AccumulateGrad"
         ready = self._light_up(events[-1])
         self._close(Step("backward", title, sentence("; ".join(words)), event.line, ready))
 

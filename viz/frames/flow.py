@@ -49,8 +49,8 @@ class Flow:
         for gradient in gradients:
             waiting = self.inbox.pop((key, gradient.output_nr), [])
             if len(waiting) > 1 and gradient.value is not None and gradient.value not in self.hooked:
-                for view, place in (("values", gradient.value), ("grad_fn", key)):
-                    self.stages[view].move("at", place, joined(waiting), brief(gradient.array))
+                for view, end in (("values", gradient.value), ("grad_fn", key)):
+                    self.stages[view].move("at", end, joined(waiting), brief(gradient.array))
             if gradient.value is not None and gradient.array is not None:
                 self.arrived(self.graph.values[gradient.value], gradient.array, gradient.held)
                 self.stages["values"].set(f"b{gradient.value}", "has-grad")

@@ -64,11 +64,11 @@ def levels(graph: Graph, *foldings: Folding) -> list[Level]:
     return levels
 
 
-def details(graph: Graph, foldings: list[Folding], found: list[Level], opened: set[str]) -> dict[str, list[list[str]]]:
+def details(graph: Graph, foldings: list[Folding], levels: list[Level], opened: set[str]) -> dict[str, list[list[str]]]:
     """The details of each fold; `opened` are the keys of those that have a picture."""
     about = {}
     folded = (fold for folding in foldings for fold in folding.folds.values())
-    for fold in [*folded, *(fold for level in found for fold in level.folding.folds.values())]:
+    for fold in [*folded, *(fold for level in levels for fold in level.folding.folds.values())]:
         rows = [["folded", f"{fold.title(graph)} {fold.place}".strip()], ["ops", f"{len(fold.ops):,}"]]
         if fold.leaves:
             rows.append(["leaves", f"{len(fold.leaves):,}"])
@@ -94,10 +94,10 @@ def pictures(
     for step, patch in enumerate(stage.patches):
         for key in patch:
             steps.setdefault(key, []).append(step)
-    made: dict[str, dict[str, Any]] = {}
+    levels: dict[str, dict[str, Any]] = {}
     shown: set[str] = set()
     for level in found:
-        if level.parent is not None and level.parent not in made:
+        if level.parent is not None and level.parent not in levels:
             continue
         drawing, layout = place(
             view,
@@ -121,9 +121,9 @@ def pictures(
         characters -= len(text)
         if characters < 0:
             break
-        made[level.fold.key] = {"title": title, "parent": level.parent, "packed": text}
+        levels[level.fold.key] = {"title": title, "parent": level.parent, "packed": text}
         shown |= drawing.keys
-    return made, shown
+    return levels, shown
 
 
 def packed(data: Any) -> str:

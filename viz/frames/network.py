@@ -143,8 +143,8 @@ def _homes(graph: Graph, whole: Network) -> dict[str, str]:
     if len(graph.values) > MANY:
         return {}
     homes = {key: chain[-1] for key in (*graph.ops, *graph.values) for chain in whole.chains(key)[:1] if chain}
-    made = {value.key: homes[value.op] for value in graph.values.values() if value.op in homes}
-    return {**made, **homes}
+    home = {value.key: homes[value.op] for value in graph.values.values() if value.op in homes}
+    return {**home, **homes}
 
 
 class Stills:
@@ -212,8 +212,8 @@ def _of_parameters(graph: Graph, run: Run) -> dict[str, float | None]:
     """The size of each parameter's gradient, by the key of its value."""
     keys = {name: value.key for value in graph.values.values() for name in value.names}
     top = graph.calls[0]["path"] if graph.calls else ""
-    found = {keys.get(f"{top}.{path}"): rms(array) for path, array in run.gradients.items()}
-    return {key: size for key, size in found.items() if key is not None}
+    sizes = {keys.get(f"{top}.{path}"): rms(array) for path, array in run.gradients.items()}
+    return {key: size for key, size in sizes.items() if key is not None}
 
 
 def _by_call(whole: Network, run: Run, sizes: dict[str, float | None]) -> dict[str, float | None]:
@@ -225,15 +225,15 @@ def _by_call(whole: Network, run: Run, sizes: dict[str, float | None]) -> dict[s
         for module in (".".join(parts[:length]) for length in range(1, len(parts))):
             total, count = sums.get(module, (0.0, 0))
             sums[module] = total + (array.norm or 0.0) ** 2, count + array.size
-    found: dict[str, float | None] = {}
+    norms: dict[str, float | None] = {}
     for key, unit in whole.units.items():
         if unit.kind == "leaf":
-            found[key] = sizes.get(unit.value)
+            norms[key] = sizes.get(unit.value)
         elif unit.kind == "module" and key != ROOT:
             inside = [sums[path] for path in whole.paths(unit) if path in sums]
             if count := sum(count for _, count in inside):
-                found[key] = math.sqrt(sum(total for total, _ in inside) / count)
-    return {key: size for key, size in found.items() if size is not None}
+                norms[key] = math.sqrt(sum(total for total, _ in inside) / count)
+    return {key: size for key, size in norms.items() if size is not None}
 
 
 def _by_unit(graph: Graph, whole: Network, sizes: dict[str, float | None]) -> dict[str, float | None]:

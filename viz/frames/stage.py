@@ -76,7 +76,7 @@ _LOUDEST = ("error", "running", "now", "ready")
 @functools.lru_cache(maxsize=256)
 def loudness(state: str) -> int:
     """How much a state asks to be seen: 0 is the most."""
-    return next((place for place, word in enumerate(_LOUDEST) if word in state), len(_LOUDEST))
+    return next((index for index, word in enumerate(_LOUDEST) if word in state), len(_LOUDEST))
 
 
 def translated(patch: dict[str, dict[str, Any]], drawing: Drawing) -> dict[str, dict[str, Any]]:

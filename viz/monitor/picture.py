@@ -58,10 +58,10 @@ class Colours:
     def of(self, numbers: np.ndarray) -> np.ndarray:
         """RGBA for each number; NaN stands for one that is not there, infinity for one that is not finite."""
         with np.errstate(all="ignore"):
-            place = numbers if self.even else (np.log10(numbers) - self.low) / (self.high - self.low)
-        place = np.nan_to_num(np.clip(place, 0, 1)) * (len(PALETTE) - 1)
-        lower = np.minimum(place.astype(int), len(PALETTE) - 2)
-        part = (place - lower)[..., None]
+            share = numbers if self.even else (np.log10(numbers) - self.low) / (self.high - self.low)
+        share = np.nan_to_num(np.clip(share, 0, 1)) * (len(PALETTE) - 1)
+        lower = np.minimum(share.astype(int), len(PALETTE) - 2)
+        part = (share - lower)[..., None]
         pixels = np.empty((*numbers.shape, 4), dtype=np.uint8)
         pixels[..., :3] = np.round(PALETTE[lower] * (1 - part) + PALETTE[lower + 1] * part)
         pixels[..., 3] = 255
@@ -108,11 +108,11 @@ def drawn(watch: Watch, shape: str = "wide", maps: Maps | None = None) -> str:
     high = HIGH[shape]
     parts = [_losses(watch, (SIDE, HEAD, width - SIDE - MARGIN, LOSS - HEAD))]
     top = LOSS + FOOT + GAP
-    for place, measure in enumerate(MEASURES):
-        x = left + (place % across) * (wide + 26)
-        y = top + HEAD + (place // across) * (high + HEAD + FOOT + 6)
+    for index, measure in enumerate(MEASURES):
+        x = left + (index % across) * (wide + 26)
+        y = top + HEAD + (index // across) * (high + HEAD + FOOT + 6)
         box = (x, y, wide, high)
-        parts.append(_map(measure, maps, box, labels if place % across == 0 else None))
+        parts.append(_map(measure, maps, box, labels if index % across == 0 else None))
     rows = -(-len(MEASURES) // across)
     total = top + rows * (high + HEAD + FOOT + 6)
     told = "The loss over the steps, and for each layer and step: " + "; ".join(MEASURES.values())
@@ -158,11 +158,11 @@ def _steps(steps: Sequence[tuple[int, int]], box: tuple[float, float, float, flo
     count = len(steps)
     words = {0: "start", count - 1: "end", **({count // 2: "middle"} if count > 4 else {})}
     parts = []
-    for place, anchor in words.items():
-        across = {"start": x, "end": x + wide}.get(anchor, x + (place + 0.5) / count * wide)
+    for position, anchor in words.items():
+        across = {"start": x, "end": x + wide}.get(anchor, x + (position + 0.5) / count * wide)
         parts.append(
             f'<text x="{across:.1f}" y="{y + high + 13:g}" text-anchor="{anchor}">'
-            f"{'step ' if not place else ''}{steps[place][0]:,}</text>"
+            f"{'step ' if not position else ''}{steps[position][0]:,}</text>"
         )
     return parts
 

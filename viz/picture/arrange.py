@@ -217,8 +217,8 @@ class _Trial:
         self._open = {*self.first}
         inside = [self._inside(key) if unit.kind == "module" else None for key, unit in self.units.items()]
         layouts = list({id(placed): placed for placed in inside if placed is not None}.values())
-        place = {id(placed): number for number, placed in enumerate(layouts)}
-        of_units = [place.get(id(placed), -1) for placed in inside]
+        number_of = {id(placed): number for number, placed in enumerate(layouts)}
+        of_units = [number_of.get(id(placed), -1) for placed in inside]
         return Arranged(self.boxes.folding, self.boxes.form, self.snug, self._manner, layouts, of_units, self.first)
 
     # What is open
@@ -329,12 +329,12 @@ class _Trial:
                 again = self._unrolled and self._runs_again([self.units[child] for child in model.children])
                 in_a_row = again or self._in_a_row(model, inner)
         parts = [self._part(unit, size) for unit, size in zip(units, sizes, strict=True)] if steps else []
-        given: tuple[tuple[int, int], ...] = ()
+        pairs: tuple[tuple[int, int], ...] = ()
         if self._direction is None and (in_a_row or key == ROOT):
-            given = tuple(_given(units, unit.links, ("module",) if in_a_row else RUNNING))
-        form = tuple(parts), tuple(sizes), tuple(unit.links), in_a_row, given, self._most(unit)
+            pairs = tuple(_given(units, unit.links, ("module",) if in_a_row else RUNNING))
+        form = tuple(parts), tuple(sizes), tuple(unit.links), in_a_row, pairs, self._most(unit)
         if form not in self._known:
-            self._known[form] = replace(self._laid_out(unit, sizes, parts, in_a_row, given), sizes=sizes)
+            self._known[form] = replace(self._laid_out(unit, sizes, parts, in_a_row, pairs), sizes=sizes)
         return self._known[form]
 
     def _laid_out(

@@ -172,7 +172,7 @@ class Boxes:
         waiting = [(ROOT, self._folded(self._groups(grouped, 0)))]
         while waiting:
             key, groups = waiting.pop()
-            waiting += [(made, self._inside(group)) for group in groups if (made := self._box(key, group))]
+            waiting += [(box, self._inside(group)) for group in groups if (box := self._box(key, group))]
         self._leaves(ops)
         self._links(ops)
         self._results()
@@ -620,20 +620,20 @@ class Boxes:
                     self._join(links_of, tail, head)
         for key, links in links_of.items():
             unit = self.units[key]
-            place = {child: number for number, child in enumerate(unit.children)}
-            unit.links = [(place[tail], place[head]) for tail, head in links]
+            number_of = {child: number for number, child in enumerate(unit.children)}
+            unit.links = [(number_of[tail], number_of[head]) for tail, head in links]
 
-    def _join(self, found: dict[str, dict[tuple[str, str], None]], tail: list[str], head: list[str]) -> None:
+    def _join(self, links: dict[str, dict[tuple[str, str], None]], tail: list[str], head: list[str]) -> None:
         """Add the link between two boxes where their paths separate, and ways to the ports of boxes around them."""
         depth = 0
         while depth < min(len(tail), len(head)) - 1 and tail[depth] == head[depth]:
             depth += 1
         depth -= 1
-        found.setdefault(tail[depth], {})[tail[depth + 1], head[depth + 1]] = None
+        links.setdefault(tail[depth], {})[tail[depth + 1], head[depth + 1]] = None
         for outer, inside in zip(tail[depth + 1 :], tail[depth + 2 :], strict=False):
-            found.setdefault(outer, {})[inside, self._port(outer, "out")] = None
+            links.setdefault(outer, {})[inside, self._port(outer, "out")] = None
         for outer, inside in zip(head[depth + 1 :], head[depth + 2 :], strict=False):
-            found.setdefault(outer, {})[self._port(outer, "in"), inside] = None
+            links.setdefault(outer, {})[self._port(outer, "in"), inside] = None
 
     def _port(self, key: str, name: str) -> str:
         port = f"{key}{name}"
@@ -753,14 +753,14 @@ def _short(text: str, style: str) -> str:
 
 def _in_two(name: str) -> tuple[str, str]:
     """A long name, broken after the underscore nearest to its middle; an ordinary one, and nothing."""
-    places = [place for place, letter in enumerate(name, start=1) if letter == "_"]
+    places = [index for index, letter in enumerate(name, start=1) if letter == "_"]
     if text_width(name, SIZE["word"]) <= LONG or not places:
         return name, ""
-    middle = min(places, key=lambda place: abs(2 * place - len(name)))
+    middle = min(places, key=lambda index: abs(2 * index - len(name)))
     return name[:middle], name[middle:]
 
 
-def _op_rows(graph: Graph, op: Op, made: Op) -> list[tuple[str, str, str]]:
+def _op_rows(graph: Graph, op: Op, first: Op) -> list[tuple[str, str, str]]:
     """The name of an op, and the shape of what its box gives away, which `made` made."""
     name, rest = _in_two(notation.symbol(op))
     rows = [("name", "word", _short(name, "word"))]
@@ -768,7 +768,7 @@ def _op_rows(graph: Graph, op: Op, made: Op) -> list[tuple[str, str, str]]:
     if op.whole:
         count = len(op.inputs)
         return [*rows, ("shape", "tiny", f"{count} parameter{'' if count == 1 else 's'}")]
-    shapes = [graph.values[key].shape for key in made.outputs]
+    shapes = [graph.values[key].shape for key in first.outputs]
     if shapes and shapes[0] is not None:
         rows.append(("shape", "tiny", _short(notation.shape(shapes[0]), "tiny")))
     return rows

@@ -128,11 +128,13 @@ def inside(graph: Graph, whole: Fold) -> tuple[Graph, Folding]:
         size *= 2
 
 
-def _number(part: Graph, made: Folding, block: int, count: int) -> None:
+def _number(part: Graph, folding: Folding, block: int, count: int) -> None:
     """Describe the blocks in each fold; what one block passes to the next is not mentioned."""
     first = 1
-    made.hidden.update({key: made.unit[value.op] for key, value in part.values.items() if value.op in made.unit})
-    for fold in made.folds.values():
+    folding.hidden.update(
+        {key: folding.unit[value.op] for key, value in part.values.items() if value.op in folding.unit}
+    )
+    for fold in folding.folds.values():
         last = first + len(fold.ops) // block - 1
         fold.place = f"{first:,} to {last:,} of {count // block:,}"
         first = last + 1
@@ -219,11 +221,11 @@ def _add_products(graph: Graph, ops: list[Op], known: list[Place | None]) -> Non
     for position, op in enumerate(ops):
         if known[position] is not None or notation.base_name(op) not in ("view", "unsafe_view") or op.inputs[0] is None:
             continue
-        given, made = graph.values[op.inputs[0]], graph.values[op.outputs[0]]
+        source, made = graph.values[op.inputs[0]], graph.values[op.outputs[0]]
         using = users.get(made.key, [])
-        for beside in (given.op, *(using if len(using) == 1 else ())):
+        for beside in (source.op, *(using if len(using) == 1 else ())):
             product = beside in at and notation.base_name(graph.ops[beside]) in PRODUCTS
-            if product and given.shape and made.shape and given.shape[-1] == made.shape[-1]:
+            if product and source.shape and made.shape and source.shape[-1] == made.shape[-1]:
                 known[position] = known[position] or known[at[beside]]
 
 
@@ -330,6 +332,6 @@ def _folding(graph: Graph, ops: list[Op], runs: list[tuple[int, int, int]]) -> F
     return folding
 
 
-def _visible(graph: Graph, made: Folding) -> int:
-    values = sum(key not in made.hidden for key in graph.values)
-    return values + len(made.folds) + len(graph.ops) - len(made.unit)
+def _visible(graph: Graph, folding: Folding) -> int:
+    values = sum(key not in folding.hidden for key in graph.values)
+    return values + len(folding.folds) + len(graph.ops) - len(folding.unit)

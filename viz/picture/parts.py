@@ -114,27 +114,27 @@ def _folding(graph: Graph, stretches: list[Stretch]) -> Folding:
         stretches = [fold for key, fold in zip(folding.folds, stretches, strict=True) if key not in bad]
 
 
-def _hide(graph: Graph, made: Folding, homes: set[str]) -> None:
+def _hide(graph: Graph, folding: Folding, homes: set[str]) -> None:
     """Decide which values stay in sight."""
-    users = made.users(graph)
+    users = folding.users(graph)
     last = {name: value.key for value in graph.values.values() for name in value.names}
     lasting = set(last.values()) | set(graph.roots)
     for value in graph.values.values():
         using = users.get(value.key, set())
-        maker = made.unit.get(value.op or "")
+        maker = folding.unit.get(value.op or "")
         if value.op is None:
             home = next(iter(using)) if len(using) == 1 else None
-            if home in made.folds and (home in homes or not (value.requires_grad or value.names)):
-                made.hide(value, home)
+            if home in folding.folds and (home in homes or not (value.requires_grad or value.names)):
+                folding.hide(value, home)
         elif maker is not None and using:  # what nobody uses is a loss, or a result
             within = using <= {maker}
             if (within and maker in homes) or value.key not in lasting:
-                made.hide(value, maker)
+                folding.hide(value, maker)
 
 
-def _in_cycles(graph: Graph, made: Folding) -> set[str]:
+def _in_cycles(graph: Graph, folding: Folding) -> set[str]:
     """The folds that cannot be put in an order."""
-    stands = {**made.unit, **made.hidden}
+    stands = {**folding.unit, **folding.hidden}
     below: dict[str, set[str]] = {}
     for op in graph.ops.values():
         links = [(key, op.key) for key in op.inputs if key is not None] + [(op.key, key) for key in op.outputs]
@@ -142,4 +142,4 @@ def _in_cycles(graph: Graph, made: Folding) -> set[str]:
             tail, head = stands.get(tail, tail), stands.get(head, head)
             below.setdefault(head, set())
             below.setdefault(tail, set()).update({head} - {tail})
-    return (below.keys() & made.folds.keys()) - {*in_order(below)}
+    return (below.keys() & folding.folds.keys()) - {*in_order(below)}

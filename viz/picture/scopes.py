@@ -79,14 +79,14 @@ def scopes(graph: Graph, boxes: list[str]) -> list[Scope]:
     return list(by_path.values())
 
 
-def whole(found: list[Scope], links: list[tuple[str, str]]) -> list[Scope]:
+def whole(scopes: list[Scope], links: list[tuple[str, str]]) -> list[Scope]:
     """Move what is in a frame that a path of links (tail, head) reenters, which no picture can show, one frame out."""
     below: dict[str, list[str]] = {}
     for tail, head in links:
         below.setdefault(tail, []).append(head)
     kept: list[Scope] = []
-    for scope in reversed(found):  # inner ones first
-        inside = held(found, scope)
+    for scope in reversed(scopes):  # inner ones first
+        inside = held(scopes, scope)
         waiting = [head for key in inside for head in below.get(key, ()) if head not in inside]
         reached: set[str] = set()
         while waiting:
@@ -97,7 +97,7 @@ def whole(found: list[Scope], links: list[tuple[str, str]]) -> list[Scope]:
         if not reached & inside:
             kept.append(scope)
             continue
-        for other in found:
+        for other in scopes:
             if other.key == scope.parent:
                 other.boxes += scope.boxes
             if other.parent == scope.key:
@@ -105,11 +105,11 @@ def whole(found: list[Scope], links: list[tuple[str, str]]) -> list[Scope]:
     return kept[::-1]
 
 
-def held(found: list[Scope], scope: Scope) -> set[str]:
+def held(scopes: list[Scope], scope: Scope) -> set[str]:
     """All boxes in a frame, including those in inner frames."""
-    around = {scope.key: scope.parent for scope in found}
+    around = {scope.key: scope.parent for scope in scopes}
     inside: set[str] = set()
-    for other in found:
+    for other in scopes:
         key: str | None = other.key
         while key is not None and key != scope.key:
             key = around[key]

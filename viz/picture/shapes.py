@@ -243,11 +243,11 @@ def drawing(
     return drawn
 
 
-def _dock(made: Drawing) -> None:
+def _dock(drawing: Drawing) -> None:
     """Put the only result of each op below it, as wide as the op: the arrow between them goes without saying."""
-    boxes = {box.key: box for box in made.boxes}
+    boxes = {box.key: box for box in drawing.boxes}
     results: dict[str, list[Link]] = {}
-    for link in made.links:
+    for link in drawing.links:
         if link.kind == "forward" and link.tail in boxes and boxes[link.tail].kind in ("op", "unrecorded"):
             results.setdefault(link.tail, []).append(link)
     docked = set()
@@ -255,10 +255,10 @@ def _dock(made: Drawing) -> None:
         if len(links) != 1 or links[0].head not in boxes or boxes[links[0].head].is_pill:
             continue
         value = links[0].head
-        made.docks[op] = value
+        drawing.docks[op] = value
         docked.add(links[0].key)
         boxes[op].least = boxes[value].least = max(boxes[op].width, boxes[value].width)
-    made.links = [link for link in made.links if link.key not in docked]
+    drawing.links = [link for link in drawing.links if link.key not in docked]
 
 
 class _Joined:

@@ -55,9 +55,9 @@ def laid_out(
     return _placed(layout, boxes, ends)
 
 
-def _placed(made: Layout, boxes: list[layouts.Box], ends: list[layouts.Link]) -> Placed:
-    spots = [(made.spots[key].x, made.spots[key].y) for key, _, _ in boxes]
-    return Placed(made.width, made.height, spots, [made.curves.get(key, []) for key, *_ in ends])
+def _placed(layout: Layout, boxes: list[layouts.Box], ends: list[layouts.Link]) -> Placed:
+    spots = [(layout.spots[key].x, layout.spots[key].y) for key, _, _ in boxes]
+    return Placed(layout.width, layout.height, spots, [layout.curves.get(key, []) for key, *_ in ends])
 
 
 def _wrapped(

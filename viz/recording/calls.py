@@ -131,18 +131,18 @@ class _Inside(Watch):
             error = sys.exc_info()[1] if error is None and output is None else error
             if error is not None and error is not self.failed[0]:
                 self.failed = error, number
-            given = [tensor for _, tensor in nested_tensors([args, kwargs], self.engine)]
+            arguments = [tensor for _, tensor in nested_tensors([args, kwargs], self.engine)]
             tensors = [tensor for _, tensor in nested_tensors(output, self.engine)]
             fresh = [tensor for tensor in tensors if self.reader.known(tensor) is None]
             self._read(tensors)
             if not any(number in op.calls for op in list(self.graph.ops.values())[-OPS_LOOKED_AT:]):
-                self._passed(given, output, fresh, self.engine.kind(module))
+                self._passed(arguments, output, fresh, self.engine.kind(module))
             call["outputs"] = self._shapes(tensors)
             shapes = [[tuple(shape) for shape in call[way]] for way in ("inputs", "outputs")]
             path = call["path"].removeprefix(self.graph.calls[0]["path"]).lstrip(".")
             self.ended.append(Call(path, self.engine.kind(module), *shapes))
             if call.get("whole"):
-                self.flops += 2 * products_of(module, [tuple(tensor.shape) for tensor in given])
+                self.flops += 2 * products_of(module, [tuple(tensor.shape) for tensor in arguments])
         if call.pop("whole", False):
             self.counted = False
         self.running.pop()
@@ -269,9 +269,9 @@ class _Hook:
     ) -> None:
         self._parts, self._run, self._is_traced, self._thread = parts, run, is_traced, threading.get_ident()
 
-    def __call__(self, module: Any, *given: Any) -> None:
+    def __call__(self, module: Any, *args: Any) -> None:
         if not self._is_traced() and id(module) in self._parts and threading.get_ident() == self._thread:
-            self._run(module, *given)
+            self._run(module, *args)
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
         return _Hook, ()
@@ -338,9 +338,9 @@ def _loss(engine: Engine, output: Any, loss: Callable[[Any], Any] | None) -> Any
         return next((scalar for scalar in scalars if scalar.requires_grad), None)
 
 
-def _gradients(engine: Engine, model: Any, end: Any, made: Run) -> None:
+def _gradients(engine: Engine, model: Any, end: Any, run: Run) -> None:
     """The gradients of parameters; `.grad` stays as it is."""
-    graph = made.graph
+    graph = run.graph
     named = {path: parameter for path, parameter in engine.held(model, again=True) if parameter.requires_grad}
     if end is None or not end.requires_grad or not named:
         return
@@ -352,7 +352,7 @@ def _gradients(engine: Engine, model: Any, end: Any, made: Run) -> None:
     gradients = engine.module.autograd.grad(end, list(named.values()), allow_unused=True)
     for path, gradient in zip(named, gradients, strict=True):
         if gradient is not None:
-            made.gradients[path] = measured(engine.array(gradient), engine.dtype(gradient))
+            run.gradients[path] = measured(engine.array(gradient), engine.dtype(gradient))
 
 
 def _tell_where(error: Exception, watch: _Inside) -> None:

@@ -26,12 +26,12 @@ def readable(text: str) -> str:
     >>> readable("from $5 to $6")
     'from $5 to $6'
     """
-    return re.sub(r"\$(?=\S)([^$\n]*[^$\s])\$(?!\d)", lambda found: _letters(found[1]), text)
+    return re.sub(r"\$(?=\S)([^$\n]*[^$\s])\$(?!\d)", lambda match: _letters(match[1]), text)
 
 
 def _letters(tex: str) -> str:
     made = re.sub(r"\\(?:mathrm|text|operatorname|mathit|left|right)\b", "", tex)
-    made = re.sub(rf"\\frac\s*{_GROUP}\s*{_GROUP}", lambda found: "/".join(map(_part, found.groups())), made)
+    made = re.sub(rf"\\frac\s*{_GROUP}\s*{_GROUP}", lambda match: "/".join(map(_part, match.groups())), made)
     made = re.sub(rf"\\({'|'.join(_ACCENTS)})(?:\s*{_GROUP}|\s+(\w))", _accented, made)
     made = re.sub(rf"\\({'|'.join(_ALPHABETS)})\s*(?:{_GROUP}|(\w))", _in_alphabet, made)
     made = re.sub(r"\\([A-Za-z]+)\s?", _sign, made)
@@ -39,25 +39,25 @@ def _letters(tex: str) -> str:
     return made.replace("{", "").replace("}", "")
 
 
-def _accented(found: re.Match[str]) -> str:
-    return unicodedata.normalize("NFC", (found[2] or found[3]) + _ACCENTS[found[1]])
+def _accented(match: re.Match[str]) -> str:
+    return unicodedata.normalize("NFC", (match[2] or match[3]) + _ACCENTS[match[1]])
 
 
-def _in_alphabet(found: re.Match[str]) -> str:
-    return "".join(_of(_ALPHABETS[found[1]], letter) for letter in found[2] or found[3])
+def _in_alphabet(match: re.Match[str]) -> str:
+    return "".join(_of(_ALPHABETS[match[1]], letter) for letter in match[2] or match[3])
 
 
-def _sign(found: re.Match[str]) -> str:
-    name = found[1]
+def _sign(match: re.Match[str]) -> str:
+    name = match[1]
     if name in _SIGNS:
         return _SIGNS[name]
     size = "CAPITAL" if name[0].isupper() else "SMALL"
-    return _named(f"GREEK {size} LETTER {'LAMDA' if name.lower() == 'lambda' else name.upper()}") or found[0]
+    return _named(f"GREEK {size} LETTER {'LAMDA' if name.lower() == 'lambda' else name.upper()}") or match[0]
 
 
-def _moved(found: re.Match[str]) -> str:
+def _moved(match: re.Match[str]) -> str:
     """What follows `_` or `^` lowered or raised; as it was typed if one of its characters has no such form."""
-    mark, text = found[1], found[2] or found[3] or ""
+    mark, text = match[1], match[2] or match[3] or ""
     if mark == "^" and text in ("ᵀ", "T"):
         return "ᵀ"
     moved = [_raised(letter, "SUBSCRIPT" if mark == "_" else "SUPERSCRIPT") for letter in text]

@@ -53,7 +53,7 @@ def base_name(op: Op) -> str:
 def _base_name(name: str, recorded: bool, custom: bool) -> str:
     name = re.sub(r"Backwards?\d*(_copy)?$", "", name.rpartition("::")[2]) if recorded else name
     if recorded and not custom:
-        name = re.sub(r"(\d)([DP])(?=[A-Z]|$)", lambda found: found[0].lower(), name)  # MaxPool2D, Log1P
+        name = re.sub(r"(\d)([DP])(?=[A-Z]|$)", lambda match: match[0].lower(), name)  # MaxPool2D, Log1P
         name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
         name = re.sub(r"^linalg_(?!vector_norm)(.+?)(_ex)?$", r"\1", name)
     name = name.strip("_") if name.startswith("__") else name.rstrip("_")

@@ -89,16 +89,16 @@ def wanted(function: Callable[..., Any], given: Mapping[str, Any], call: str) ->
     return bool(needed) or any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
 
 
-def starter(function: Callable[..., Any], engine: Engine, given: dict[str, Any], call: str) -> Callable[[], str]:
+def starter(function: Callable[..., Any], engine: Engine, inputs: dict[str, Any], call: str) -> Callable[[], str]:
     """A function that calls a program, runs a generator or coroutine it returns, and tells what did not run.
 
     Raises:
         TypeError: as `wanted`.
     """
-    first = (engine.module,) if wanted(function, given, call) else ()
+    first = (engine.module,) if wanted(function, inputs, call) else ()
 
     def start() -> str:
-        result = function(*first, **given)
+        result = function(*first, **inputs)
         if inspect.isgenerator(result):
             ran = sum(1 for _ in itertools.islice(result, ROUNDS))
             return f"The program is a generator; it ran to its {ROUNDS}th yield." if ran == ROUNDS else ""
@@ -125,20 +125,20 @@ def _ran_to_its_end(coroutine: Coroutine[Any, Any, Any]) -> bool:
     return True
 
 
-def engine_of(program: str | Callable[..., Any], given: Mapping[str, Any]) -> Engine:
+def engine_of(program: str | Callable[..., Any], inputs: Mapping[str, Any]) -> Engine:
     """The engine that a program uses; ours if it names none, such as one that takes it as `T`."""
-    return engines.load(next(iter(engines_of(program, given)), CORE))
+    return engines.load(next(iter(engines_of(program, inputs)), CORE))
 
 
-def engines_of(program: str | Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
+def engines_of(program: str | Callable[..., Any], inputs: Mapping[str, Any]) -> list[str]:
     """The engines that a program uses, PyTorch first: those of the nearest things that it names or holds.
 
     `given` are the names that source text runs with, and the keyword arguments of a function. Of a function that takes
     the engine, only what it names itself counts: it runs on the engine that it is given, and a helper may use another.
     """
-    takes = not isinstance(program, str) and wanted(program, given, "viz.record")
+    takes = not isinstance(program, str) and wanted(program, inputs, "viz.record")
     used = {name for name in imported(program) if importlib.util.find_spec(name) is not None}
-    return nearest(itertools.islice(reached(program, given), 1 if takes else None), used)
+    return nearest(itertools.islice(reached(program, inputs), 1 if takes else None), used)
 
 
 def nearest(levels: Iterable[list[tuple[str, Any]]], used: set[str] | None = None) -> list[str]:
@@ -156,14 +156,14 @@ def nearest(levels: Iterable[list[tuple[str, Any]]], used: set[str] | None = Non
 
 def imported(program: str | Callable[..., Any]) -> set[str]:
     """The engines that source text imports."""
-    found = set()
+    modules = set()
     with contextlib.suppress(SyntaxError, ValueError):
         for node in ast.walk(tree_of(program)) if isinstance(program, str) else ():
             if isinstance(node, ast.Import):
-                found |= {alias.name.partition(".")[0] for alias in node.names}
+                modules |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
-                found.add((node.module or "").partition(".")[0])
-    return found.intersection(NAMES)
+                modules.add((node.module or "").partition(".")[0])
+    return modules.intersection(NAMES)
 
 
 def engines_behind(thing: Any) -> set[str]:
@@ -173,25 +173,25 @@ def engines_behind(thing: Any) -> set[str]:
     return {str(home).partition(".")[0] for home in homes}.intersection(NAMES)
 
 
-def outer_names(program: str | Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def outer_names(program: str | Callable[..., Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
     """What a program names without making it, and what that names or holds; the nearest by each name."""
-    found: dict[str, Any] = {}
-    for level in reached(program, given):
+    names: dict[str, Any] = {}
+    for level in reached(program, inputs):
         for name, thing in level:
             if name:
-                found.setdefault(name, thing)
-    return found
+                names.setdefault(name, thing)
+    return names
 
 
-def reached(program: Any, given: Mapping[str, Any]) -> Iterator[list[tuple[str, Any]]]:
+def reached(program: Any, inputs: Mapping[str, Any]) -> Iterator[list[tuple[str, Any]]]:
     """What a program, or anything else, names or holds, by its names; then what that names or holds; and so on.
 
     What belongs to an engine is not searched, nor are the functions of libraries.
     """
     if isinstance(program, str):
-        level = [(name, given[name]) for name in _read_by(program) if name in given]
+        level = [(name, inputs[name]) for name in _read_by(program) if name in inputs]
     else:
-        level = [*given.items(), *_parts(program)]
+        level = [*inputs.items(), *_parts(program)]
     met = {id(program)}
     for _ in range(DEEPEST):
         level = [(name, thing) for name, thing in level if type(thing) not in PLAIN]
@@ -240,12 +240,14 @@ def _of_library(thing: Any) -> bool:
 
 def named(function: FunctionType) -> list[tuple[str, Any]]:
     """What the code of a function names: its globals, what it closes over, and the defaults of its arguments."""
-    found = [(name, function.__globals__[name]) for name in _globals(function.__code__) if name in function.__globals__]
+    globals_ = [
+        (name, function.__globals__[name]) for name in _globals(function.__code__) if name in function.__globals__
+    ]
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with contextlib.suppress(ValueError):  # the cell is still empty
-            found.append((name, cell.cell_contents))
+            globals_.append((name, cell.cell_contents))
     return [
-        *found,
+        *globals_,
         *(("", default) for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())),
     ]
 

@@ -121,7 +121,7 @@ SHOWS = ("matplotlib", "seaborn", "tqdm")
 """Modules that only show something: a program runs without them where they are not installed."""
 
 
-def namespace_for(engine: Engine, given: dict[str, Any]) -> dict[str, Any]:
+def namespace_for(engine: Engine, inputs: dict[str, Any]) -> dict[str, Any]:
     """The namespace of source text: the engine is `T` and `torch`, and importing either engine returns this one."""
 
     def import_for_engine(
@@ -139,7 +139,7 @@ def namespace_for(engine: Engine, given: dict[str, Any]) -> dict[str, Any]:
             return Quiet(name if fromlist else top)
 
     own = dict(vars(builtins), __import__=import_for_engine)
-    return {"__name__": "__main__", "__builtins__": own, "T": engine.module, "torch": engine.module, **given}
+    return {"__name__": "__main__", "__builtins__": own, "T": engine.module, "torch": engine.module, **inputs}
 
 
 class Recorder:
@@ -188,7 +188,7 @@ class Recorder:
     def run(self, inputs: dict[str, Any]) -> Recording:
         """Run the program once and return what happened."""
         module = self.engine.module
-        given = {
+        copies = {
             name: module.tensor(item, device=self.device) if isinstance(item, (np.ndarray, np.generic)) else item
             for name, item in inputs.items()
         }
@@ -202,11 +202,11 @@ class Recorder:
             grad_was_on = module.is_grad_enabled()
             try:
                 if self.source.function is None:
-                    namespace = namespace_for(self.engine, given) if self._namespace is None else self._namespace
+                    namespace = namespace_for(self.engine, copies) if self._namespace is None else self._namespace
                     start: Callable[[], Any] = lambda: self.execute(namespace)  # noqa: E731
                 else:
-                    namespace = given
-                    call = own.starter(self.source.function, self.engine, given, "viz.record")
+                    namespace = copies
+                    call = own.starter(self.source.function, self.engine, copies, "viz.record")
                     start = lambda: interruptible(call)  # noqa: E731
                 with Reading(self.engine, self._watch.graph):
                     outer = own.outer_names(self.source.function or self.source.text, namespace)

@@ -73,8 +73,8 @@ def is_ours(error: BaseException) -> TypeGuard[Exception]:
         if _module(frame).startswith(OURS):  # to read its locals would keep the error
             continue
         first = [frame.f_locals.get(name) for name in frame.f_code.co_varnames[:3]]
-        given = [part for argument in first for part in (argument if type(argument) is tuple else (argument,))]
-        if any(type(number) is int and stopped is frame.f_back for number, stopped in pairwise(given)):
+        arguments = [part for argument in first for part in (argument if type(argument) is tuple else (argument,))]
+        if any(type(number) is int and stopped is frame.f_back for number, stopped in pairwise(arguments)):
             return False
     return isinstance(error, Exception)
 

@@ -301,16 +301,16 @@ class Watch:
         while frame is not None:
             frames.append(frame)
             frame = frame.f_back
-        found: dict[str, int] = {}
+        turns_of: dict[str, int] = {}
         place = 0
         for outer in reversed(frames):
             known = running.get(id(outer))
             if known is not None:
                 turns = self._places.setdefault(known[1], {})
-                found[known[1]] = turns.setdefault(place, len(turns))
+                turns_of[known[1]] = turns.setdefault(place, len(turns))
             steps = self._loops[id(outer)].inside if id(outer) in self._loops else ()
             place = hash((place, outer.f_lasti, *map(tuple, steps)))
-        return found
+        return turns_of
 
     def _forwards(self, frame: FrameType | None) -> Iterator[tuple[FrameType, Any]]:
         """The calls of modules' `forward` that are running, innermost first, and their modules."""
@@ -329,8 +329,8 @@ class Watch:
         for running, module in self._forwards(frame):
             code = running.f_code
             count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
-            given = [running.f_locals.get(name) for name in code.co_varnames[1:count]]
-            if not any(known is tensor for known in self._tensors(given)):
+            arguments = [running.f_locals.get(name) for name in code.co_varnames[1:count]]
+            if not any(known is tensor for known in self._tensors(arguments)):
                 known = self._modules.get(id(module))
                 value.home = known[1] if known else None
                 return
@@ -613,16 +613,18 @@ class Watch:
                 if not self._filled(tensor):
                     changed.append(tensor)
         unchanged = {*map(id, tensors)} - {*map(id, changed)}
-        made = {id(tensor): tensor for tensor in (*self._tensors((result,)), *changed) if id(tensor) not in unchanged}
+        results = {
+            id(tensor): tensor for tensor in (*self._tensors((result,)), *changed) if id(tensor) not in unchanged
+        }
         fresh = []
-        if made:  # asking for a shape is not a use
+        if results:  # asking for a shape is not a use
             fresh = [(key, tensor) for key, tensor in zip(inputs, tensors, strict=True) if key not in self._used]
             self._used.update(inputs)
         known = len(self.graph.values)  # the values of this call come after these
         self._call = (name, line)
         self._count += 1
         self._met = []
-        keys = dict.fromkeys([self.reader.value(tensor, line, made=bool(tensors)) for tensor in made.values()])
+        keys = dict.fromkeys([self.reader.value(tensor, line, made=bool(tensors)) for tensor in results.values()])
         self._call = None
         recorded = self._met
         for op in recorded:
@@ -658,8 +660,8 @@ class Watch:
         values = self.graph.values
         name = base_name(op)
         sign = name in SIGNS
-        given = set(inputs) if alone else {saved.value for saved in op.saved if saved.value in inputs}
-        rest = [key for key in dict.fromkeys(inputs) if key in given and not values[key].requires_grad]
+        own = set(inputs) if alone else {saved.value for saved in op.saved if saved.value in inputs}
+        rest = [key for key in dict.fromkeys(inputs) if key in own and not values[key].requires_grad]
         rest = [key for key in rest if key not in op.inputs]
         # A slot is for inputs that could get a gradient: not for a mask or an index, but for a mask that is a factor.
         open_slots = [slot for slot, key in enumerate(op.inputs) if key is None]

@@ -17,23 +17,23 @@ def products(name: str, args: Any, kwargs: dict[str, Any], result: Any) -> int:
     """
     arguments = [*args, *kwargs.values()]
     shapes: list[tuple[int, ...]] = [tuple(argument.shape) for argument in arguments if hasattr(argument, "shape")]
-    made: int = math.prod(result.shape) if hasattr(result, "shape") else 0
+    size: int = math.prod(result.shape) if hasattr(result, "shape") else 0
     if name == "linear":
-        return int(made * shapes[1][-1])
+        return int(size * shapes[1][-1])
     if name in _PRODUCTS:
         left = shapes[1] if name in _ADDED else shapes[0]
-        return made * left[-2 if name == "__rmatmul__" and len(left) > 1 else -1] if left else 0
+        return size * left[-2 if name == "__rmatmul__" and len(left) > 1 else -1] if left else 0
     if name.startswith("conv_transpose"):
         return math.prod(shapes[0]) * math.prod(shapes[1][1:])
     if name in ("conv1d", "conv2d", "conv3d"):
-        return made * math.prod(shapes[1][1:])
+        return size * math.prod(shapes[1][1:])
     if name == "einsum":
         return _einsum(arguments)
     if name == "scaled_dot_product_attention":
         query, key, value = shapes[:3]
         return math.prod(query[:-1]) * key[-2] * (query[-1] + value[-1])
     if name == "bilinear":
-        return made * (shapes[2][1] * shapes[2][2] + shapes[2][2])
+        return size * (shapes[2][1] * shapes[2][2] + shapes[2][2])
     return 0
 
 
@@ -51,11 +51,11 @@ def products_of(module: Any, shapes: list[tuple[int, ...]]) -> int:
     return int(batch * (projections + 2 * length * source * width))
 
 
-def _einsum(given: list[Any]) -> int:
-    if not given or not isinstance(given[0], str) or "." in given[0]:
+def _einsum(arguments: list[Any]) -> int:
+    if not arguments or not isinstance(arguments[0], str) or "." in arguments[0]:
         return 0
-    terms = given[0].replace(" ", "").split("->")[0].split(",")
-    operands = given[1] if isinstance(given[1], (list, tuple)) else given[1:]
+    terms = arguments[0].replace(" ", "").split("->")[0].split(",")
+    operands = arguments[1] if isinstance(arguments[1], (list, tuple)) else arguments[1:]
     sizes: dict[str, int] = {
         letter: size
         for term, operand in zip(terms, operands, strict=False)

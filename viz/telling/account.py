@@ -82,9 +82,9 @@ def pictured(
     beside: Recording | None,
 ) -> dict[str, Any]:
     """The pictures, details and steps of a scene, as far as a side shows them."""
-    made = scene(recording, identity=identity, views=views, kept=kept, rooms=rooms, beside=beside)
-    made["steps"] = [{name: step[name] for name in _TOLD} for step in made["steps"]]
-    return {name: made[name] for name in ("views", "details", "steps")}
+    drawn = scene(recording, identity=identity, views=views, kept=kept, rooms=rooms, beside=beside)
+    drawn["steps"] = [{name: step[name] for name in _TOLD} for step in drawn["steps"]]
+    return {name: drawn[name] for name in ("views", "details", "steps")}
 
 
 def end_of(printed: str) -> str:
@@ -180,8 +180,8 @@ def _differs(ours: dict[str, Any] | None, theirs: dict[str, Any] | None, rounded
     if ours is None or theirs is None:
         return "" if ours is theirs else "only one engine got so far"
     numbers = ("value", "grad")
-    found = apart(ours, theirs, rounded)
-    return "; ".join(name if name in numbers else f"{name}: {ours[name]} and {theirs[name]}" for name in found)
+    differing = apart(ours, theirs, rounded)
+    return "; ".join(name if name in numbers else f"{name}: {ours[name]} and {theirs[name]}" for name in differing)
 
 
 def errors_of(sides: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -133,9 +133,9 @@ class Arithmetic:
         if whole is None:
             return None
         for forward in _forwards(T, op, value):
-            made = forward(T.tensor(whole.tolist(), dtype=T.float64).reshape(whole.shape)).numpy()
-            if made.shape == tuple(value.shape or ()):
-                return np.asarray(made)
+            result = forward(T.tensor(whole.tolist(), dtype=T.float64).reshape(whole.shape)).numpy()
+            if result.shape == tuple(value.shape or ()):
+                return np.asarray(result)
         return None
 
     # --- a value ---
@@ -150,17 +150,17 @@ class Arithmetic:
             return None
         result = float(recorded[index])
         forward, operands = again
-        given = [key for key in op.inputs if key is not None]
+        keys = [key for key in op.inputs if key is not None]
         rows = _row(forward, operands, value.output_nr, index)
         used = {place_: np.argwhere(row) for place_, row in enumerate(rows) if row is not None}
-        formula = self._formula(op, given, operands, used, index)
+        formula = self._formula(op, keys, operands, used, index)
         if formula:
             return Part(notation.symbol(op), (), result, formula)
 
         def by(slot: int) -> Callable[[list[Any]], np.ndarray | None]:
             return lambda coded: _row(forward, coded, value.output_nr, index)[slot]
 
-        names = {code: self._names(operands, given, code, by(code)) for code in used}
+        names = {code: self._names(operands, keys, code, by(code)) for code in used}
         for chosen in _subsets(list(used)):
             terms = []
             for code in chosen:
@@ -169,13 +169,13 @@ class Arithmetic:
                     local = 0.0 if row is None else float(row[at])
                     label = names[code](at, local)
                     alone = local == 1 and not label
-                    factors, labels = (float(whole[at]), local), (place(self._title(given[code]), at), label)
+                    factors, labels = (float(whole[at]), local), (place(self._title(keys[code]), at), label)
                     terms.append(Term(factors[:1], labels[:1]) if alone else Term(factors, labels))
             if terms and _close(sum(term.product for term in terms), result, terms):
                 return Part(notation.symbol(op), tuple(terms), result)
         return None
 
-    def _formula(self, op: Op, given: list[str], operands: list[Any], used: dict[int, Any], index: Index) -> str:
+    def _formula(self, op: Op, keys: list[str], operands: list[Any], used: dict[int, Any], index: Index) -> str:
         """The entry as mathematics on the numbers of its operands; empty if it is a sum over several entries."""
         name = notation.base_name(op)
         if name in ("softmax", "log_softmax") and len(used) >= 1:
@@ -192,14 +192,14 @@ class Arithmetic:
         if any(operand.numel() > 1 and not operand.is_floating_point() for operand in operands):
             return ""  # an index chooses entries
         texts = {}
-        for key, operand in zip(given, operands, strict=True):
+        for key, operand in zip(keys, operands, strict=True):
             try:
                 whole = np.broadcast_to(operand.detach().numpy(), shape)
             except ValueError:  # it is no op of entry by entry
                 return ""
             texts[key] = number(float(whole[index]))
         told = notation.applied(op, lambda key: texts.get(key, "?"))
-        return re.sub(r" to the power (−?\d{1,2})$", lambda found: found[1].translate(_POWERS), told)
+        return re.sub(r" to the power (−?\d{1,2})$", lambda match: match[1].translate(_POWERS), told)
 
     def _group(self, shape: tuple[int, ...], op: Op, index: Index) -> Iterator[Index]:
         """The entries that a softmax divides among itself."""
@@ -266,7 +266,7 @@ class Arithmetic:
         return Part(source, tuple(terms or ()) if fits else (), result)
 
     def _terms(
-        self, again: tuple[Forward, list[Any]], op: Op, coming: Event, given: list[str], slot: int, index: Index
+        self, again: tuple[Forward, list[Any]], op: Op, coming: Event, keys: list[str], slot: int, index: Index
     ) -> list[Term] | None:
         terms = []
         for gradient in coming.gradients:
@@ -280,10 +280,10 @@ class Arithmetic:
             column = ask(again[1])
             if column is None:
                 continue
-            name = self._names(again[1], given, slot, ask)
+            name = self._names(again[1], keys, slot, ask)
             for at in map(tuple, np.argwhere(column).tolist()):
                 local = float(column[at])
-                slope = f"∂{place(title, at)}/∂{place(self._title(given[slot]), index)}"
+                slope = f"∂{place(title, at)}/∂{place(self._title(keys[slot]), index)}"
                 labels = f"∂/∂{place(title, at)}", name(at, local) or slope
                 terms.append(Term((float(upstream[at]), local), labels))
         return terms
@@ -294,7 +294,7 @@ class Arithmetic:
         return self.graph.values[key].title if key is not None else ""
 
     def _names(
-        self, operands: list[Any], given: list[str], slot: int, ask: Callable[[list[Any]], np.ndarray | None]
+        self, operands: list[Any], keys: list[str], slot: int, ask: Callable[[list[Any]], np.ndarray | None]
     ) -> Callable[[Index, float], str]:
         """Names a local derivative by the entry of another operand that it is, such as `W[0, 1]`; empty if it is none.
 
@@ -306,9 +306,9 @@ class Arithmetic:
             if other == slot or not operand.is_floating_point():
                 continue
             codes = arange(1.0, operand.numel() + 1.0, dtype=operand.dtype).reshape(operand.shape)
-            found = ask([codes if position == other else operand for position, operand in enumerate(operands)])
-            if found is not None:
-                coded.append((other, found))
+            numbers = ask([codes if position == other else operand for position, operand in enumerate(operands)])
+            if numbers is not None:
+                coded.append((other, numbers))
 
         def name(entry: Index, local: float) -> str:
             for other, codes in coded:
@@ -317,7 +317,7 @@ class Arithmetic:
                     continue
                 index = tuple(int(i) for i in np.unravel_index(int(code) - 1, tuple(operand.shape)))
                 if math.isclose(float(operand.detach().numpy()[index]), local, rel_tol=1e-9, abs_tol=1e-12):
-                    return place(self._title(given[other]), index)
+                    return place(self._title(keys[other]), index)
             return ""
 
         return name
@@ -335,12 +335,12 @@ class Arithmetic:
             return None
         for forward in _forwards(T, op, self.graph.values[op.outputs[0]]) if op.outputs else ():
             try:
-                made = _outputs(forward(*operands))
+                outputs = _outputs(forward(*operands))
             except Exception:  # these arguments do not fit these operands: the next
                 continue
             results = [self.graph.values[key] for key in op.outputs]
             if all(
-                result.output_nr < len(made) and _equal(made[result.output_nr], self.numbers(result.key))
+                result.output_nr < len(outputs) and _equal(outputs[result.output_nr], self.numbers(result.key))
                 for result in results
             ):
                 return forward, operands
@@ -381,7 +381,7 @@ def _forwards(T: Any, op: Op, out: Value) -> Iterator[Forward]:
         yield lambda a, chosen: a[chosen]
     elif name in ("convolution", "conv2d", "conv1d"):
         for stride, padding in itertools.product((1, 2, 3), (0, 1, 2)):
-            yield lambda *given, s=stride, p=padding: _convolved(F, given, s, p)
+            yield lambda *operands, s=stride, p=padding: _convolved(F, operands, s, p)
     elif name in ("add", "sub", "mul", "div") and len(op.inputs) == 2 and None not in op.inputs:
         yield lambda a, b: getattr(T, name)(a, b)
     elif name in ("mse_loss", "l1_loss", "binary_cross_entropy_with_logits", "binary_cross_entropy"):
@@ -394,8 +394,8 @@ def _forwards(T: Any, op: Op, out: Value) -> Iterator[Forward]:
         yield lambda a: getattr(T, name)(a)
 
 
-def _convolved(F: Any, given: tuple[Any, ...], stride: int, padding: int) -> Any:
-    return (F.conv1d if given[0].dim() == 3 else F.conv2d)(*given, stride=stride, padding=padding)
+def _convolved(F: Any, operands: tuple[Any, ...], stride: int, padding: int) -> Any:
+    return (F.conv1d if operands[0].dim() == 3 else F.conv2d)(*operands, stride=stride, padding=padding)
 
 
 def _called(T: Any, op: Op) -> Forward | None:
@@ -419,7 +419,7 @@ def _called(T: Any, op: Op) -> Forward | None:
 
     def forward(*operands: Any) -> Any:
         left = iter(operands)
-        filled = [(keyword, next(left) if given else fixed_) for keyword, given, fixed_ in fixed]
+        filled = [(keyword, next(left) if missing else fixed_) for keyword, missing, fixed_ in fixed]
         return function(
             *(v for keyword, v in filled if not keyword), **{keyword: v for keyword, v in filled if keyword}
         )
@@ -437,28 +437,28 @@ def _tensor(T: Any, value: Value, recorded: np.ndarray | None) -> Any:
     return T.tensor(recorded.astype(bool if kind == "bool" else int).tolist()).reshape(recorded.shape)
 
 
-def _outputs(made: Any) -> list[Any]:
-    return list(made) if isinstance(made, (tuple, list)) else [made]
+def _outputs(outputs: Any) -> list[Any]:
+    return list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
 
 
-def _equal(made: Any, recorded: np.ndarray | None) -> bool:
-    if recorded is None or tuple(made.shape) != recorded.shape:
+def _equal(computed: Any, recorded: np.ndarray | None) -> bool:
+    if recorded is None or tuple(computed.shape) != recorded.shape:
         return False
-    found = made.detach().numpy().astype(float)
-    return bool(np.allclose(found, recorded, rtol=SAME, atol=1e-6, equal_nan=True))
+    numbers = computed.detach().numpy().astype(float)
+    return bool(np.allclose(numbers, recorded, rtol=SAME, atol=1e-6, equal_nan=True))
 
 
 def _row(forward: Forward, operands: list[Any], output: int, index: Index) -> list[np.ndarray | None]:
     """The derivatives of one entry of a result by every entry of each operand; None for an operand without any."""
-    made, asked = _asked(forward, operands, output)
+    outputs, asked = _asked(forward, operands, output)
     wanted = [tensor for tensor in asked if tensor.requires_grad]
-    if not made.requires_grad:
+    if not outputs.requires_grad:
         return [None] * len(operands)
     grad = engines.load(CORE).module.autograd.grad
-    found = iter(grad(made[index] if index else made, wanted, allow_unused=True))
+    gradients = iter(grad(outputs[index] if index else outputs, wanted, allow_unused=True))
     rows = []
     for tensor in asked:
-        row = next(found) if tensor.requires_grad else None
+        row = next(gradients) if tensor.requires_grad else None
         rows.append(None if row is None else row.numpy())
     return rows
 
@@ -469,11 +469,11 @@ def _column(forward: Forward, operands: list[Any], output: int, slot: int, index
     What goes back is linear in what comes: two passes find them all.
     """
     T = engines.load(CORE).module
-    made, asked = _asked(forward, operands, output)
-    if not made.requires_grad or not asked[slot].requires_grad:
+    outputs, asked = _asked(forward, operands, output)
+    if not outputs.requires_grad or not asked[slot].requires_grad:
         return None
-    coming = T.zeros(made.shape, dtype=made.dtype, requires_grad=True)
-    (sent,) = T.autograd.grad(made, [asked[slot]], coming, create_graph=True, allow_unused=True)
+    coming = T.zeros(outputs.shape, dtype=outputs.dtype, requires_grad=True)
+    (sent,) = T.autograd.grad(outputs, [asked[slot]], coming, create_graph=True, allow_unused=True)
     if sent is None or not sent.requires_grad:
         return None
     (column,) = T.autograd.grad(sent[index] if index else sent, [coming], allow_unused=True)
@@ -494,6 +494,6 @@ def _subsets(places: list[int]) -> Iterator[list[int]]:
         yield from (list(pair) for pair in itertools.combinations(places, 2) if len(places) > 2)
 
 
-def _close(found: float, recorded: float, terms: list[Term]) -> bool:
+def _close(computed: float, recorded: float, terms: list[Term]) -> bool:
     largest = max((abs(term.product) for term in terms), default=0.0)
-    return math.isclose(found, recorded, rel_tol=SAME, abs_tol=SAME * max(largest, 1e-12))
+    return math.isclose(computed, recorded, rel_tol=SAME, abs_tol=SAME * max(largest, 1e-12))

@@ -89,9 +89,9 @@ def _gone(before: Graph, after: Graph, stays: dict[str, str]) -> Iterator[dict[s
         now = stays.get(op.key) or of_calls.get(op.call)
         if op.during != "forward" or (now is not None and after.ops[now].recorded >= op.recorded):
             continue
-        made = [before.values[key] for key in op.outputs]
-        now = now or next((after.values[stays[value.key]].op for value in made if value.key in stays), None)
-        part = next((value.name for value in made if value.name and value.name not in names), "") or symbol(op)
+        outputs = [before.values[key] for key in op.outputs]
+        now = now or next((after.values[stays[value.key]].op for value in outputs if value.key in stays), None)
+        part = next((value.name for value in outputs if value.name and value.name not in names), "") or symbol(op)
         yield {"node": op.name if op.recorded else "", "part": part, "now": now, "near": near(op.key)}
     for value in before.values.values():
         if value.op is not None or not value.name or not (value.accumulate or value.key not in stays):

@@ -68,10 +68,10 @@ class Builder(Live):
         names = {each["name"] for each in self.start}
         free = self._free()
         for step in proposal["value"]:
-            op, *given = step
-            if op == "backward" and not given:
+            op, *operands = step
+            if op == "backward" and not operands:
                 continue
-            if op not in OPS or len(given) != OPS[op][1] or not names.issuperset(given) or not free:
+            if op not in OPS or len(operands) != OPS[op][1] or not names.issuperset(operands) or not free:
                 raise traitlets.TraitError(f"not a step of this builder: {step!r}")
             names.add(free.pop(0))
         return list(proposal["value"])
@@ -82,10 +82,10 @@ class Builder(Live):
         return [name for name in NAMES if name not in taken]
 
     def _begin(self) -> None:
-        lines, made = self._program()
+        lines, names = self._program()
         recording = record("\n".join(lines), self._engine)
         error = recording.error
-        order = {name: place for place, name in enumerate([*(each["name"] for each in self.start), *made])}
+        order = {name: place for place, name in enumerate([*(each["name"] for each in self.start), *names])}
         values = [
             {
                 "name": name,
@@ -100,9 +100,9 @@ class Builder(Live):
             "code": lines,
             "values": values,
             "svgs": {view: recording.picture(view=view, width=STAGE).svg for view in VIEWS},
-            "sentence": self._sentence(lines, made, recording),
+            "sentence": self._sentence(lines, names, recording),
             "error": bool(error),
-            "full": len(made) == len(self._free()),
+            "full": len(names) == len(self._free()),
         }
         self._keep()
 
@@ -114,16 +114,16 @@ class Builder(Live):
             lines.append(f"{each['name']} = T.tensor({float(each['value'])!r}{tail})")
         free = self._free()
         names: list[str] = []
-        for op, *given in self.steps:
+        for op, *operands in self.steps:
             last = names[-1] if names else self.start[-1]["name"]
             if op == "backward":
                 lines.append(f"{last}.backward()")
             else:
                 names.append(free.pop(0))
-                lines.append(f"{names[-1]} = {OPS[op][2].format(*given)}")
+                lines.append(f"{names[-1]} = {OPS[op][2].format(*operands)}")
         return lines, names
 
-    def _sentence(self, lines: list[str], made: list[str], recording: Any) -> str:
+    def _sentence(self, lines: list[str], names: list[str], recording: Any) -> str:
         if recording.error:
             kind, message = recording.error["type"], recording.error["message"]
             return f"{lines[-1]} raises {kind}: {message.partition('. ')[0]}. {explain(kind, message)}".strip()
@@ -132,7 +132,7 @@ class Builder(Live):
         if self.steps[-1][0] == "backward":
             got = [f"{name}.grad = {number(t['grad']['data'])}" for name, t in recording.tensors.items() if t["grad"]]
             return f"{lines[-1]}: {', '.join(got) or 'no leaf got a gradient'}."
-        name = made[-1]
+        name = names[-1]
         tensor = recording.tensors[name]
         told = f"{lines[-1]} gives {number(tensor['value']['data'])}"
         if tensor["grad_fn"]:

@@ -26,12 +26,12 @@ def codes(
         seeds: the seeds of `random`, `numpy` and the engines, for those that the program draws from.
     """
     seeds = seeds or {}
-    given = [
+    options = [
         f"{name} = {value!r}" if isinstance(value, _PLAIN) else f"# {name} is taken from your notebook"
         for name, value in program.namespace.items()
     ]
     others = [line.format(seeds[name]) for name, line in _SEEDED.items() if name in seeds]
-    by_engine = {"T": {"before": given, "lines": source.splitlines()}}
+    by_engine = {"T": {"before": options, "lines": source.splitlines()}}
     for engine in (CORE, TORCH):
         lines = renamed(source, program.engine_name, engine).splitlines()
         before = []
@@ -45,7 +45,7 @@ def codes(
             before.append(f"{engine}.manual_seed({seeds[engine]})")
         if before or f"import {engine}" not in lines:  # these lines need it before the program's own import
             before.insert(0, f"import {engine}")
-        by_engine[engine] = {"before": [*before, *given, ""] if before or given else [], "lines": lines}
+        by_engine[engine] = {"before": [*before, *options, ""] if before or options else [], "lines": lines}
     return by_engine
 
 

@@ -71,20 +71,20 @@ class MistakeView(Live):
             if side["engine"] not in recordings:
                 side["missing"] = missing(outcomes[side["engine"]].missing)
         rows = table(recordings)
-        found = verdict(recordings, rows, sides)
+        judged = verdict(recordings, rows, sides)
         for side in sides:
             engine = side["engine"]
             recording = recordings.get(engine)
             if recording is None:
                 continue
             identity = f"{self._prefix}{engine[0]}{position + 1}"
-            side.update(shown(recording, identity, VIEWS, beside(recordings, engine, found["agree"])))
+            side.update(shown(recording, identity, VIEWS, beside(recordings, engine, judged["agree"])))
             if position == AS_WRITTEN and "scene" in side:
                 mark(side["scene"], lesson.marked(recording))
         return {
             "sides": sides,
             "table": rows,
-            "verdict": found,
+            "verdict": judged,
             "errors": errors_of(sides),
             "warned": [{"engine": TITLES[name], "said": said} for name in NAMES for said in outcomes[name].warned],
             "changes": [] if position == AS_WRITTEN else [vars(change) for change in lesson.changes(position, CORE)],

@@ -100,14 +100,14 @@ class Playground(Live):
         """The call that makes this playground again, up to the step of now: to keep, or to send to somebody."""
         first, second = self._settings
         assert first is not None
-        given = [repr(self._data), *(f"{name}={value!r}" for name, value in _changed(Setting(), first).items())]
+        arguments = [repr(self._data), *(f"{name}={value!r}" for name, value in _changed(Setting(), first).items())]
         if second is not None:
-            given.append(f"beside={_changed(first, second)!r}")
+            arguments.append(f"beside={_changed(first, second)!r}")
         if self._data == "own" and self._points != FIRST_OWN:
-            given.append(f"points={list(self._points)!r}")
+            arguments.append(f"points={list(self._points)!r}")
         if self._taken:
-            given.append(f"steps={self._taken}")
-        call = f"viz.playground({', '.join(given)})"
+            arguments.append(f"steps={self._taken}")
+        call = f"viz.playground({', '.join(arguments)})"
         for name in self._own:
             call = call.replace(repr(name), name)
         return call
@@ -151,9 +151,9 @@ class Playground(Live):
         if "settings" not in asked:
             return False
         settings = []
-        for name, given in zip(NAMES, asked["settings"], strict=True):
+        for name, setting in zip(NAMES, asked["settings"], strict=True):
             try:
-                settings.append(None if given is None else setting_of(given, own=self._own))
+                settings.append(None if setting is None else setting_of(setting, own=self._own))
             except ValueError as error:
                 raise ValueError(f"{name}: {error}" if asked["settings"][1] else f"{error}") from None
         data, points = str(asked["data"]), points_of(asked["points"])
@@ -194,8 +194,8 @@ class Playground(Live):
         number = min(self._looked_at(), learner.taken)
         name = f" of {NAMES[run]}" if self.learners[1] else ""
         title = f"Step {number:,}{name}: one pass of the loop"
-        made = scene_of(learner.recording(number), title=title, rooms=(STEP,))
-        self.scene = {**made, "number": number, "run": run}
+        scene = scene_of(learner.recording(number), title=title, rooms=(STEP,))
+        self.scene = {**scene, "number": number, "run": run}
 
     # --- what is shown ---
 

@@ -236,16 +236,16 @@ def _unused(seen: Observation) -> Iterator[Match]:
         if leaves[0].used_by:
             left = _as_number(seen, leaves[0])
             line = next((line for line in reads if line in ran), made) if left is None else left
-            given = telling(*SAID["thrown-away"]) if left is None else telling(*CUTS["item"], kind="item")
-            yield Match(line, names=names, given=given)
+            told = telling(*SAID["thrown-away"]) if left is None else telling(*CUTS["item"], kind="item")
+            yield Match(line, names=names, given=told)
             continue
         asleep = [Place(line) for line in reads if line not in ran][:3]
         how = "{asleep}, never ran" if asleep else "no op ever received {them}"
-        given = telling(
+        told = telling(
             "{names} took part in no op of this run: " + how + ". So no gradient came.",
             "Use it in forward, or leave it out.",
         )
-        yield Match((*asleep, Place(made))[0], asleep, names=names, asleep=next(iter(asleep), None), given=given)
+        yield Match((*asleep, Place(made))[0], asleep, names=names, asleep=next(iter(asleep), None), given=told)
 
 
 def _as_number(seen: Observation, leaf: Leaf) -> int | None:
@@ -275,8 +275,8 @@ def _lost_in_part(seen: Observation) -> Iterator[Match]:
                 single = value.floating and value.leaf is None and not value.shape and value.of_grad is None
                 found = cut(seen, values, value.nr) if single else None
                 if found is not None and without_graph(seen, [value.nr], each) is None:
-                    step, given = found.step, _told(found, SAID["in-part"][0], certain=False, share=0.6)
-                    yield Match(found.line, [op, step.op], user=op, path=step.way, cut=step.made.nr, given=given)
+                    step, told = found.step, _told(found, SAID["in-part"][0], certain=False, share=0.6)
+                    yield Match(found.line, [op, step.op], user=op, path=step.way, cut=step.made.nr, given=told)
                     return
 
 

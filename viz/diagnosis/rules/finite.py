@@ -23,13 +23,13 @@ WRITTEN = {"__setitem__", "fill", "fill_", "index_fill", "masked_fill"}  # what 
 class Made:
     """An op that made a number that is not finite out of finite ones: what the causes below ask of it."""
 
-    def __init__(self, op: Ran, value: Seen, given: list[Seen]) -> None:
+    def __init__(self, op: Ran, value: Seen, operands: list[Seen]) -> None:
         self.name, self.value, self.nan = op.name, value, _said(value) == "nan"
-        self.low = min((operand.low for operand in given if operand.low is not None), default=None)
-        self.peak = max((operand.peak for operand in given if operand.peak is not None), default=None)
+        self.low = min((operand.low for operand in operands if operand.low is not None), default=None)
+        self.peak = max((operand.peak for operand in operands if operand.peak is not None), default=None)
         self.half = value.dtype in ("float16", "half")
-        self.infinite = len(given) > 1 and any(operand.floating and operand.peak == math.inf for operand in given)
-        self.nans = any(operand.floating and math.isnan(operand.peak or 0.0) for operand in given)
+        self.infinite = len(operands) > 1 and any(operand.floating and operand.peak == math.inf for operand in operands)
+        self.nans = any(operand.floating and math.isnan(operand.peak or 0.0) for operand in operands)
 
 
 Cause = tuple[str, Callable[[Made], object], str, str]  # kind, pattern, words, fix; the first that fits is the cause
@@ -163,17 +163,17 @@ def _grew(losses: list[float]) -> bool:
 def _thrown(seen: Observation, each: Through, losses: list[float], names: list[str]) -> Match:
     """Steps that were too long."""
     steps = (moment for moment in seen.moments if moment.kind == "update")
-    made = next((maker.line for maker in (*seen.optimizers, *steps)), None)
+    line = next((maker.line for maker in (*seen.optimizers, *steps)), None)
     shown = losses if len(losses) <= 5 else [*losses[:2], *losses[-3:]]
-    return Match(made, [each], names=names, walk=" → ".join(map(number, shown)), given=THROWN)
+    return Match(line, [each], names=names, walk=" → ".join(map(number, shown)), given=THROWN)
 
 
 def _backward(seen: Observation, each: Through, bad: list[int]) -> Match:
     """The loss is finite but a gradient is not: the first op that passed on a gradient that is not finite."""
-    names, found = seen.called(bad), _first_bad(seen, each, bad)
-    if found is None:
+    names, first = seen.called(bad), _first_bad(seen, each, bad)
+    if first is None:
         return Match(each, names=names, given=telling(*SAID["unseen"], kind="not-finite"))
-    op, value = found
+    op, value = first
     hider = _hider(seen, op, value)
     hidden = hider is not None and (value.grad == 0 or not value.finite)
     end = f" The loss is finite ({number(each.loss or 0.0)}), but the gradient of {{names}} is not."

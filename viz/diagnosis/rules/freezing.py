@@ -19,9 +19,9 @@ def _frozen(seen: Observation) -> Iterator[Match]:
         if count >= AGAIN:
             yield Match(leaf.frozen_at, names=seen.called([leaf.nr]), count=count)
     # of one network what one line freezes, beside what was trained or loaded before
-    for (line, _), found in indexed(((leaf.frozen_at, leaf.name.partition(".")[0]), leaf) for leaf in frozen).items():
-        new = [leaf for leaf in found if not leaf.known and "." in leaf.name]
-        if new and len(new) < len(found) and seen.steps:
+    for (line, _), leaves in indexed(((leaf.frozen_at, leaf.name.partition(".")[0]), leaf) for leaf in frozen).items():
+        new = [leaf for leaf in leaves if not leaf.known and "." in leaf.name]
+        if new and len(new) < len(leaves) and seen.steps:
             yield Match(line, names=seen.called(leaf.nr for leaf in new), given=telling(*SAID["new"], share=0.5))
 
 

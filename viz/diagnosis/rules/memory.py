@@ -60,8 +60,8 @@ def _shares(seen: Observation, each: Through, value: Seen, op: Ran) -> bool:
 
 def _summed(seen: Observation) -> dict[int | None, list[Ran]]:
     """By line: running sums of single numbers, through which no backward pass ever goes."""
-    found = seen.ops if seen.passes else []
-    sums = [op for op in found if op.name in SUMS and op.recorded and not seen.values[op.outputs[-1]].shape]
+    ops = seen.ops if seen.passes else []
+    sums = [op for op in ops if op.name in SUMS and op.recorded and not seen.values[op.outputs[-1]].shape]
     makers = {nr: op for op in sums for nr in op.outputs}
     on = [op for op in sums if any(nr in makers and _later(seen, makers[nr], op) for nr in op.inputs)]
     needed = seen.above(root for each in seen.passes for root in each.roots) if on else set()
@@ -87,8 +87,8 @@ def _carried(seen: Observation) -> dict[int, list[tuple[Ran, Seen]]]:
             old = value.op is not None and value.op < began and value.leaf is None and value.requires_grad
             if line is not None and old and len(lines[line]) < MOST_TURNS:
                 lines[line].append((op, value))
-    found = {line: [pair for pair in every if _again(seen, *pair)] for line, every in lines.items()}
-    return {line: every for line, every in found.items() if every}
+    again = {line: [pair for pair in every if _again(seen, *pair)] for line, every in lines.items()}
+    return {line: every for line, every in again.items() if every}
 
 
 def _again(seen: Observation, op: Ran, value: Seen) -> bool:
@@ -182,14 +182,14 @@ def _written(seen: Observation) -> Iterator[Match]:
     lines: dict[int | None, Ran] = {}
     for *_, nr in writes:
         lines.setdefault(layer_line(seen, seen.ops[nr]), seen.ops[nr])
-    for place, (line, op) in enumerate([*lines.items()][:MOST_WRITES]):
+    for rank, (line, op) in enumerate([*lines.items()][:MOST_WRITES]):
         written = seen.values[op.inputs[0]]
-        name, made, share = written.name, seen.maker(written), 1.0 - place / 10
-        shares = made is not None and made.name == "detach"
+        name, maker, share = written.name, seen.maker(written), 1.0 - rank / 10
+        shares = maker is not None and maker.name == "detach"
         told["given"] = {"share": share} | (telling(*SAID["shared"]) if shares else {})
-        others = [made, failed] if shares else [failed]
+        others = [maker, failed] if shares else [failed]
         yield Match(
-            line, others, names=[name], what=name or "a value", how=op.called, where=op.where, made=made, **told
+            line, others, names=[name], what=name or "a value", how=op.called, where=op.where, made=maker, **told
         )
 
 

@@ -35,7 +35,7 @@ def _changed(leaf: Leaf) -> bool:
 
 def _nobody_steps(seen: Observation) -> Iterator[Match]:
     """What gets gradients and is held by no optimizer: replaced, made anew for each pass, or left out."""
-    lost, made = _lost(seen), Counter(part.line for part in seen.parts)
+    lost, parts = _lost(seen), Counter(part.line for part in seen.parts)
     plain: dict[tuple[int, str], list[Leaf]] = defaultdict(list)  # by the owner of a list, and its name
     for part in (part for part in seen.parts if not part.registered):
         plain[(*part.parents, part.nr)[0], part.attribute] += [leaf for leaf in lost if leaf.nr in seen.weights(part)]
@@ -52,7 +52,7 @@ def _nobody_steps(seen: Observation) -> Iterator[Match]:
             names = seen.called(leaf.nr for leaf in leaves)
             yield Match(line, [leaves[0]], names=names, owner=owner, attribute=attribute, given=UNREGISTERED)
     lost = [leaf for leaf in lost if not any(leaf in leaves for leaves in plain.values())]
-    passing = {part.nr for part in seen.parts if part.called == 1 and made[part.line] >= AGAIN} | {None}
+    passing = {part.nr for part in seen.parts if part.called == 1 and parts[part.line] >= AGAIN} | {None}
     fresh = [leaf for leaf in lost if leaf.holder in passing and len(leaf.gradients) == 1 and leaf.line is not None]
     if stale := [leaf for leaf in lost if _replaced(seen, leaf) and (leaf not in fresh or len(fresh) < AGAIN)]:
         names, first = seen.called(leaf.nr for leaf in stale), seen.optimizers[0]
@@ -70,8 +70,8 @@ def _nobody_steps(seen: Observation) -> Iterator[Match]:
         how = "" if left[0].parameter else " A module registers only Parameters: `self.w = T.nn.Parameter(…)`."
         untouched = sum(all(write.kind == "init" for write in leaf.writes) for leaf in left)
         count, names = len(left[0].gradients), seen.called(leaf.nr for leaf in left)
-        given = {"share": untouched / max(1, untouched + len(held))}
-        yield Match(optimizer, names=names, count=count, kind=optimizer.kind, how=how, given=given)
+        told = {"share": untouched / max(1, untouched + len(held))}
+        yield Match(optimizer, names=names, count=count, kind=optimizer.kind, how=how, given=told)
 
 
 WORDS = """

@@ -104,7 +104,7 @@ def _clips(seen: Observation) -> Iterator[Match]:
             yield Match(line, count=len(own), given=TO_ZERO)
         places = [bisect.bisect(events, (moment.order, "")) for moment in own]
         # what becomes of the gradients after each
-        follows = ["".join(kind for _, kind in events[place : place + 1]) for place in places]
+        follows = ["".join(kind for _, kind in events[index : index + 1]) for index in places]
         vain = [moment.empty or kind in ("zero", "backward") for moment, kind in zip(own, follows, strict=True)]
         if sum(vain) >= AGAIN and all(vain[1:-1]):  # at first a generator is not used up, and nothing follows the last
             yield Match(line, count=sum(vain))

@@ -22,8 +22,8 @@ def _nothing_held(seen: Observation, line: int) -> Match:
     """An optimizer without parameters: they had learnt and were then frozen, or their modules are in a plain list."""
     frozen = [leaf for leaf in seen.leaves if leaf.frozen_at is not None and leaf.gradients and not leaf.requires_grad]
     if frozen:
-        names, given = seen.called(leaf.nr for leaf in frozen), telling(*SAID["frozen"], kind="requires-grad-off")
-        return Match(frozen[0].frozen_at, [line], names=names, made=line, given=given)
+        names, told = seen.called(leaf.nr for leaf in frozen), telling(*SAID["frozen"], kind="requires-grad-off")
+        return Match(frozen[0].frozen_at, [line], names=names, made=line, given=told)
     listed = (seen.places.where_given(f"self.{part.attribute}") for part in seen.parts if not part.registered)
     return Match(next(listed, None) or line, [line], made=line)
 

@@ -96,11 +96,11 @@ class Rule:
 def _of_this_program(seen: Observation, fix: str) -> str:
     """A fix without each example (after a colon) that uses a name which the program does not have."""
 
-    def kept(found: re.Match[str]) -> str:
-        codes = re.findall(r"`([^`]*)`", found[0])
+    def kept(match: re.Match[str]) -> str:
+        codes = re.findall(r"`([^`]*)`", match[0])
         names = {name for code in codes for name in NAME.findall(code)}
         return (
-            found[0] if names <= seen.places.names and not any(re.search(r"\w\.\d+\.", code) for code in codes) else ""
+            match[0] if names <= seen.places.names and not any(re.search(r"\w\.\d+\.", code) for code in codes) else ""
         )
 
     return EXAMPLE.sub(kept, fix)

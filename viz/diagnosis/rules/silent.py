@@ -34,11 +34,11 @@ def _data_writes(seen: Observation) -> Iterator[Match]:
             keepers += [maker for maker in makers(seen, values) if maker.name in KEEPS_RESULT]
             pairs = ((user, first[nr]) for user in keepers for nr in user.outputs if nr in first)
             kept[key] = sorted(pairs, key=lambda pair: pair[0].nr)
-        place = bisect.bisect_left(kept[key], op.nr, key=lambda pair: pair[0].nr)
-        while place and kept[key][place - 1][1].ops > op.nr:
-            place -= 1
-        if place < len(kept[key]) and kept[key][place][0].nr < op.nr:
-            user, back = kept[key][place]
+        index = bisect.bisect_left(kept[key], op.nr, key=lambda pair: pair[0].nr)
+        while index and kept[key][index - 1][1].ops > op.nr:
+            index -= 1
+        if index < len(kept[key]) and kept[key][index][0].nr < op.nr:
+            user, back = kept[key][index]
             names = seen.called([source.leaf]) if source.leaf is not None else [source.name]
             path = [source.nr, *user.outputs[:1]]
             yield Match(op, [user, back], names=names, path=path, cut=source.nr, what=user, back=back.line)
@@ -53,9 +53,9 @@ def _checked(seen: Observation) -> Iterator[Match]:
         span = seen.places.defined(check.name, "backward")
         what = "gives no gradient for" if check.missing else "disagrees with"
         more = " The sign is reversed." if check.opposite else ""
-        given = {"certain": not stands_in, "share": 0.2 if stands_in else 0.9}
+        told = {"certain": not stands_in, "share": 0.2 if stands_in else 0.9}
         lines = [*(span or ())[1:], check.call]
-        yield Match(check.line, lines, names=[check.name], text=check.text, what=what, more=more, given=given)
+        yield Match(check.line, lines, names=[check.name], text=check.text, what=what, more=more, given=told)
 
 
 def _second_order(seen: Observation) -> Iterator[Match]:
@@ -98,7 +98,7 @@ def _call(seen: Observation, op: Ran, part: Part) -> int | None:
 def _behind_data(seen: Observation, nr: int) -> Seen | None:
     """The value whose memory is written to through `.data`, or None."""
     chain = sharing(seen, nr)
-    taken = [place for place, link in enumerate(chain) if any(op.name == "data" for op in makers(seen, [link.nr]))]
+    taken = [index for index, link in enumerate(chain) if any(op.name == "data" for op in makers(seen, [link.nr]))]
     return next((link for link in chain[taken[0] + 1 :] if link.requires_grad), None) if taken else None
 
 

@@ -59,8 +59,8 @@ def _settles(seen: Observation, fall: Fall) -> bool:
     # neither another row of one sequence each time, nor a weight that is turned
     takes = (op for op, _ in fall.ops if op.name not in CHOSEN)
     sources = (source(seen, nr, RESHAPES)[0] for op in takes for nr in op.inputs)
-    given = (source.nr for source in sources if source.requires_grad and source.leaf is None)
-    return max(Counter(given).values(), default=0) >= fall.count - 1
+    inputs = (source.nr for source in sources if source.requires_grad and source.leaf is None)
+    return max(Counter(inputs).values(), default=0) >= fall.count - 1
 
 
 def _told(seen: Observation, fall: Fall, line: int | None, kind: str) -> Match:

@@ -35,10 +35,10 @@ def _summed_over(seen: Observation) -> Iterator[Match]:
         value = seen.values[op.outputs[0]]
         rank = len(value.shape)
         dim = _along(op, rank)
-        found = _expected(seen, value, op.nr) if dim is not None and -rank <= dim < rank else None
-        if dim is None or found is None or found[0] == dim % rank or value.shape[dim] < 2:
+        expected = _expected(seen, value, op.nr) if dim is not None and -rank <= dim < rank else None
+        if dim is None or expected is None or expected[0] == dim % rank or value.shape[dim] < 2:
             continue
-        wanted, user = found
+        wanted, user = expected
         line = seen.parts[op.owner].line or op.line if op.library and op.owner is not None else op.line
         certain = user.name in ("nll_loss", "kl_div", "cross_entropy") and rank == 2
         takes = "takes the classes from" if user.name in ops.TAKES_CLASSES else "sums over"
@@ -61,9 +61,9 @@ def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | N
         if (user.name == "kl_div" and rank == 2) or (user.name == "ctc_loss" and first):
             return rank - 1, user
         if user.name in ops.TRANSPOSES:
-            found = _expected(seen, made, user.nr)
+            expected = _expected(seen, made, user.nr)
             order = _order(user, rank)
-            return (order[found[0]], found[1]) if found is not None and len(order) == rank else None
+            return (order[expected[0]], expected[1]) if expected is not None and len(order) == rank else None
         if user.name in ops.VIEWS | {"unsqueeze"} and rank >= 2:
             return _through(seen, value, made, user.nr)
         if user.name == "gather" and (along := _along(user)) is not None and made.shape[along] == 1:  # one of each row
@@ -104,8 +104,10 @@ def _along(op: Ran, rank: int | None = None) -> int | None:
 
 def _through(seen: Observation, before: Seen, after: Seen, op: int) -> tuple[int, Ran] | None:
     """The dimension expected after a reshape, in the shape before: the last of both, also of rows laid end to end."""
-    found = _expected(seen, after, op) if before.shape[-1:] == after.shape[-1:] else None
-    return (len(before.shape) - 1, found[1]) if found is not None and found[0] == len(after.shape) - 1 else None
+    expected = _expected(seen, after, op) if before.shape[-1:] == after.shape[-1:] else None
+    return (
+        (len(before.shape) - 1, expected[1]) if expected is not None and expected[0] == len(after.shape) - 1 else None
+    )
 
 
 WORDS = """

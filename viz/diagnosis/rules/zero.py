@@ -24,11 +24,11 @@ SATURATING = 4.0  # an input from which on a sigmoid, tanh or softmax can pass n
 class Shut:
     """An op that got a gradient and let none of it through: what the causes below ask of it."""
 
-    def __init__(self, seen: Observation, op: Ran, given: Seen) -> None:
+    def __init__(self, seen: Observation, op: Ran, source: Seen) -> None:
         self.name, self.out = op.name, seen.values[op.outputs[0]]
-        self.peak = given.peak if given.peak is not None else math.inf  # of what got nothing
+        self.peak = source.peak if source.peak is not None else math.inf  # of what got nothing
         # what it multiplied by, if that is 0 everywhere, and the line that made it
-        self.factor, self.made = _zero_factor(seen, op, given) if op.name in ops.MULTIPLIES else ("", None)
+        self.factor, self.made = _zero_factor(seen, op, source) if op.name in ops.MULTIPLIES else ("", None)
         dim = op.options.get("dim", op.options.get("1", -1))
         shape = self.out.shape if op.name in ("softmax", "log_softmax") else ()
         self.one_class = isinstance(dim, int) and shape[dim : dim + 1 or None] == (1,)
@@ -91,9 +91,9 @@ def _blocked(seen: Observation) -> Iterator[Match]:
     causes: dict[tuple[str, int | None], tuple[Match, list[Leaf]]] = {}
     for leaf in learnt:
         if all(peak == 0 for _, peak in leaf.gradients):
-            found = _cause(seen, seen.passes[leaf.gradients[-1][0] - 1], leaf)
-            if found is not None:
-                causes.setdefault((found.given["kind"], found.line), (found, []))[1].append(leaf)
+            cause = _cause(seen, seen.passes[leaf.gradients[-1][0] - 1], leaf)
+            if cause is not None:
+                causes.setdefault((cause.given["kind"], cause.line), (cause, []))[1].append(leaf)
     for match, leaves in causes.values():
         kind, everything = match.given["kind"], len(leaves) == len(learnt)
         times = min(len(leaf.gradients) for leaf in leaves)
@@ -113,10 +113,10 @@ def _terms_of_nothing(seen: Observation) -> Iterator[Match]:
     """A flat op in a part of the loss, where the leaves behind it learn from another part."""
     last = {each.line: each for each in seen.passes if each.kind == "backward" and each.done}
     for op in (op for each in last.values() for op in ops.makers(seen, seen.recorded(each)) if op.inputs):
-        given, out = seen.values[op.inputs[0]], seen.values[op.outputs[0]]
-        flat = op.name == "normal" or (op.name in ops.FLAT and given.leaf is None and given.grad == 0)
+        scores, out = seen.values[op.inputs[0]], seen.values[op.outputs[0]]
+        flat = op.name == "normal" or (op.name in ops.FLAT and scores.leaf is None and scores.grad == 0)
         if flat and out.grad and op.recorded:
-            match = _of_op(seen, op, given, [out.nr, given.nr])
+            match = _of_op(seen, op, scores, [out.nr, scores.nr])
             match.given |= {"words": match.given["words"] + " Nothing behind it learns from that.", "share": 0.5}
             yield match
 
@@ -187,9 +187,9 @@ def _first_zero(seen: Observation, value: Seen) -> Seen | None:
 def layer_line(seen: Observation, op: Ran) -> int | None:
     """The line of an op; of a ready-made layer that a line calls without naming it, the line that made the layer."""
     name = op.name.replace("_", "")
-    made = seen.parts[op.owner].line if op.library and op.owner is not None else None
-    hidden = name not in seen.places.code(op.line).lower().replace("_", "") and name in seen.places.code(made).lower()
-    return made if hidden else op.line
+    line = seen.parts[op.owner].line if op.library and op.owner is not None else None
+    hidden = name not in seen.places.code(op.line).lower().replace("_", "") and name in seen.places.code(line).lower()
+    return line if hidden else op.line
 
 
 def _undivided(seen: Observation) -> Iterator[Match]:

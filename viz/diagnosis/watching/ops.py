@@ -75,7 +75,7 @@ class Ops:
             return func(*args, **kwargs)
         return watch.heard(hears, func, Call(watch, frame, args, kwargs))
 
-    def _hears(self, func: Any, name: str, frame: FrameType, given: int) -> Hears | None:
+    def _hears(self, func: Any, name: str, frame: FrameType, position: int) -> Hears | None:
         """What notes a call; None for one that is of no interest."""
         if name in ("__get__", "__set__"):
             attribute = getattr(getattr(func, "__self__", None), "__name__", "")
@@ -90,7 +90,7 @@ class Ops:
             return partial(self.passes.runs, name)
         if name in ("requires_grad_", "register_hook"):
             return self.switches if name == "requires_grad_" else self.hooks
-        if name in IGNORED and not (name == "type" and given > 1):  # with a type it is a cast
+        if name in IGNORED and not (name == "type" and position > 1):  # with a type it is a cast
             return None
         if len(self.watch.seen.ops) % WEIGHED == WEIGHED - 1:
             self.watch.weigh(now=True)

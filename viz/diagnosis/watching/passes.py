@@ -24,12 +24,12 @@ class Passes:
     def runs(self, name: str, call: Call) -> Noting:
         """A pass; `name` is `backward` or `grad`. While the program runs unwatched, only one that raises is noted."""
         watch, seen = self.watch, self.watch.seen
-        watched, place = not watch.skipping, 3 if name == "grad" else 2
+        watched, position = not watch.skipping, 3 if name == "grad" else 2
         if watched and watch.most is not None and len(seen.passes) >= watch.most:
             raise Enough
         if watched:
             self.names.harvest(call.frame)
-        retain, create = bool(call.given(place, "retain_graph")), bool(call.given(place + 1, "create_graph"))
+        retain, create = bool(call.given(position, "retain_graph")), bool(call.given(position + 1, "create_graph"))
         order, nr = watch.following(), len(seen.passes) + 1
         current = Through(nr, name, call.stack, retain, create, len(seen.ops), order, seen.steps)
         roots = watch.tensors([call.given(0, "outputs", call.kwargs.get("tensors"))])
@@ -67,9 +67,9 @@ class Passes:
         if roots and roots[0].numel() == 1:
             current.loss = self.watch.extremes(roots[0])[1]
 
-    def _handed_out(self, current: Through, given: Any, result: Any) -> None:
+    def _handed_out(self, current: Through, inputs: Any, result: Any) -> None:
         """`grad()` writes no `.grad`: its results are the leaves' gradients."""
-        for tensor, gradient in zip(self.watch.tensors([given]), self.watch.tensors([result]), strict=False):
+        for tensor, gradient in zip(self.watch.tensors([inputs]), self.watch.tensors([result]), strict=False):
             if self.watch.is_leaf(tensor):
                 nr = self.values.leaf(tensor)
                 if (peak := self.watch.peak(gradient)) is not None:

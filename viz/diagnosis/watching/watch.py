@@ -61,9 +61,9 @@ class Call(Standing):
         """Whether the program calls it in a line of its own, and not some library."""
         return self.watch.places.source.owns(self.frame)
 
-    def given(self, place: int, name: str, default: Any = None) -> Any:
+    def given(self, position: int, name: str, default: Any = None) -> Any:
         """An argument, by its place or its name."""
-        return self.args[place] if place < len(self.args) else self.kwargs.get(name, default)
+        return self.args[position] if position < len(self.args) else self.kwargs.get(name, default)
 
 
 # What stands before its `yield` is done before a call, and the rest after it.

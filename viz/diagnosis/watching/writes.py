@@ -79,9 +79,9 @@ class Writes:
             if value.of_grad is not None:
                 return sign
             maker = seen.maker(value)
-            for place, source in enumerate(maker.inputs if maker is not None and len(queue) < MOST_AHEAD else ()):
+            for position, source in enumerate(maker.inputs if maker is not None and len(queue) < MOST_AHEAD else ()):
                 turns = maker is not None and (
-                    maker.name == "neg" or _turns(maker) or (maker.name == "sub" and place == 1)
+                    maker.name == "neg" or _turns(maker) or (maker.name == "sub" and position == 1)
                 )
                 queue.append((-sign if turns else sign, source))
         return 0
