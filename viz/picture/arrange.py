@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from viz.picture.boxes import (
     CALLS,
+    LINES,
     LISTS,
     LOOPS,
     PADDING,
@@ -51,7 +52,7 @@ ATTEMPTS = [
     *((CALLS, 0), (CALLS, 1), (CALLS, 2), (RUNS, 0), (RUNS, 1), (RUNS, 2)),
 ]
 # Likewise, where nothing fits with a column for each step of a recurrence.
-LAST = [(STEPS, SNUG[1]), (LOOPS, SNUG[1])]
+LAST = [*((folding, snug) for folding in (STEPS, LINES) for snug in SNUG), (LOOPS, SNUG[1])]
 WRAPPED = [(WHOLE, SNUG[0]), (RUNS, SNUG[0]), (RUNS, SNUG[1]), *LAST]
 
 
@@ -104,7 +105,8 @@ class Arranger:
         self._units: dict[tuple[int, float], dict[str, Unit]] = {}
 
     def arranged(self) -> Arranged:
-        """The first drawing that fits and hides little, else the best. Runs of ops fold to fit, not to open more."""
+        """The first drawing that fits and hides little, else the best. Runs of ops fold to fit, not to open more; the
+        lines of a step of a loop may."""
         if self.before is not None:
             again = _Trial(self, self._boxes(self.before.folding), self.before.snug, *self.before.manner)
             if again.judged.fits:
@@ -112,7 +114,13 @@ class Arranger:
         best: tuple[Judged, _Trial] | None = None
         for trial in self._trials():
             judged = trial.judged
-            if best is not None and best[0].fits and trial.boxes.folding > CALLS:
+            folding = trial.boxes.folding
+            if (
+                best is not None
+                and best[0].fits
+                and folding > CALLS
+                and (best[1].boxes.folding < STEPS or folding > LINES)
+            ):
                 break
             if best is None or judged[:3] > best[0][:3]:
                 best = judged, trial
@@ -236,7 +244,7 @@ class _Trial:
                 level = [child for key in level for child in self._modules(key) if not self._is_leaf(child)]
                 opened += level
             return opened
-        while len(models) == 1:  # a model alone, and a trunk that is alone in it
+        while len(models) == 1 and self._must_open(models[0], opened):  # a model alone, and a trunk that is alone in it
             opened += models
             models = self._modules(models[0])
             if len(models) == 1 and (self._is_leaf(models[0]) or not self.fits([*opened, *models])):
@@ -257,6 +265,13 @@ class _Trial:
             else:
                 vain.add(self.boxes.alike(self.units[key]))
         return opened
+
+    def _must_open(self, key: str, opened: list[str]) -> bool:
+        """Whether the only module in a box opens: not where, as the last resort, a step is whole with it closed."""
+        beside = any(
+            child != key and self.units[child].kind in ("module", *RUNNING) for child in self.units[ROOT].children
+        )
+        return self.boxes.folding < STEPS or not beside or self.fits([*opened, key]) or not self.fits(opened)
 
     def _rank(self, key: str, seen: set[object]) -> tuple[object, ...]:
         unit = self.units[key]

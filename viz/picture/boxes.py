@@ -7,6 +7,7 @@
 - `CALLS`: likewise single layers and steps of a loop; the ops of one call, such as a cross entropy, are one box.
 - `RUNS`: neighbouring ops are one box. What cuts the graph (`detach`, `no_grad`) and parameters stay in sight.
 - `STEPS`: the steps of a loop after the first are one box, also where they are unlike; `LOOPS`: all are.
+- `LINES`: what a line of the program calls and computes is one box as well.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from viz.picture.theme import SIZE, shorten, text_width
 from viz.recording import notation
 from viz.recording.graph import Graph, Op, Value
 
-WHOLE, REPEATS, CALLS, RUNS, STEPS, LOOPS = range(6)
+WHOLE, REPEATS, CALLS, RUNS, STEPS, LINES, LOOPS = range(7)
 ROOT = "root"
 WIDEST = 210.0  # pixels for one line of text
 LONG = 150.0  # pixels of an op's name; a longer one takes two lines
@@ -272,7 +273,19 @@ class Boxes:
         for needed, fold in ((REPEATS, self._with_repeats), (CALLS, self._with_calls), (RUNS, self._with_runs)):
             if self.folding >= needed or len(groups) > MANY:
                 groups = fold(groups)
-        return groups
+        return self._with_lines(groups) if self.folding >= LINES else groups
+
+    def _with_lines(self, groups: list[Group]) -> list[Group]:
+        """What a line of the program calls and computes as one box; what cuts the graph stays in sight."""
+        folded: list[Group] = []
+        for (_, stays), same in groupby(groups, lambda group: (group.ops[0].line, group.rest or self._cut(group))):
+            inside = list(same)
+            if len(inside) > 1 and not stays:
+                kinds = list(dict.fromkeys(map(self._kind, inside)))
+                title = ", ".join(kinds[:3]) + ", …" * (len(kinds) > 3)
+                inside = [Group(_ops(inside), title=title, below=f"line {inside[0].ops[0].line}", parts=inside)]
+            folded += inside
+        return folded
 
     def _with_loops(self, groups: list[Group]) -> list[Group]:
         """The steps of a loop after the first as one box, or all, also where they differ, or are but two."""
