@@ -136,10 +136,8 @@ class Explorer(Live):
 
     def __init__(self, program: Program | str | Callable[..., Any], engine: Any = None, **traits: Any):
         self._written: Program = program if isinstance(program, Program) else parse(program)
-        self._parsed = self._written  # the current program, after edits by hand
         self._runs = Runs(engine)
         self._last = Run(self._written, {}, Edited("", (), ()))
-        self._drag: tuple[Any, Run] | None = None  # a number that is being dragged, and the run before that
         self._kept = Kept()
         self._prefix = scene.new_identity()
         traits.setdefault("sizes", dict(_sizes[-1]))
@@ -263,7 +261,6 @@ class Explorer(Live):
             self._later.cancel()
         if self._lesson is not None:
             self._lesson.close()
-        self._drag = None
         super().close()
 
     def _draw_other(self, result: dict[str, Any]) -> None:
@@ -300,46 +297,50 @@ class Explorer(Live):
         asked = {name: self.state.get(name) for name in _OF_THE_QUESTION}
         state = {name: value for name, value in self.state.items() if name not in _OF_THE_QUESTION}
         result: dict[str, Any] = {"seq": asked["seq"] or 0}
-        program = self._parsed
+        last, text, drag = self._last, asked["text"], asked["drag"]
         try:
-            self._parsed, state = self._wanted(state, asked["text"])
-            edited = edit(self._parsed, state)
-            anew = asked["text"] is not None and is_another(self._last.listing, edited.source.splitlines())
+            program, state = self._wanted(state, text)
+            edited = edit(program, state)
+            anew = text is not None and is_another(last.listing, edited.source.splitlines())
             with interruptible():
-                run = self._runs.both(self._parsed, edited, state)
+                run = self._runs.both(program, edited, state)
                 pictures = self._pictures(run, anew)
         except (ProgramError, KeyboardInterrupt) as error:
-            self._refuse(error, program, asked["text"] is not None, result)
+            self._refuse(error, text is not None, result)
             return
-        before = Run(self._parsed, {}, edited) if anew else self._before(asked["drag"])
+        # A change is compared with the last run, or with the run before its number began to be dragged.
+        since = last.since if drag is not None and drag == last.drag else None
+        before = Run(program, {}, edited) if anew else since or last
+        if drag is not None and not anew:
+            run = replace(run, drag=drag, since=replace(before, since=None))
         self._last = run
-        is_new = program is not self._parsed or not before.recordings
+        is_new = program is not last.program or not before.recordings
         told = run.told(before, asked["why"] or "") if before.recordings else ANOTHER * anew
         both = [engine for engine in run.recordings if engine in before.recordings]
         result |= {
             "code": run.listing,
-            "codes": codes(edited.source, self._parsed, state, dict.fromkeys(run.random, SEED)),
+            "codes": codes(edited.source, program, state, dict.fromkeys(run.random, SEED)),
             "origin": list(edited.origin),
             "owner": list(edited.owner),
             "sides": run.sides,
             "table": run.rows,
             "errors": errors_of(run.sides),
             "verdict": run.verdict,
-            "account": f"{self._parsed.cleaned * is_new} {told}".strip(),
+            "account": f"{program.cleaned * is_new} {told}".strip(),
             "lit": {engine: lit(before.recordings[engine], run.recordings[engine]) for engine in both},
             "cause": cause_of(run) if self._runs.own is None else "",
-            "fixes": fixes(self._parsed, state, run.first, self._works) if run.first is not None else [],
+            "fixes": fixes(program, state, run.first, self._works) if run.first is not None else [],
             "state": state,
             "took": round((time.perf_counter() - began) * 1000, 1),
         }
         with self.hold_sync():
             if is_new:
-                parts = parts_of(self._parsed, run.first, state.get("frozen") or {}) if run.first is not None else []
+                parts = parts_of(program, run.first, state.get("frozen") or {}) if run.first is not None else []
                 self.program = self._description(run.tensors(), parts)
             if anew:
                 self.step = -1
             self._show(pictures)
-            self._settle({**state, "seq": result["seq"]} if asked["text"] is not None else None)
+            self._settle({**state, "seq": result["seq"]} if text is not None else None)
             self.result = result
 
     def _pictures(self, run: Run, anew: bool = False) -> dict[str, dict[str, str]]:
@@ -361,12 +362,12 @@ class Explorer(Live):
         Raises:
             ProgramError: no program can be written with these switches.
         """
-        edited = edit(self._parsed, state)
-        kept = self._kept
+        program, kept = self._last.program, self._kept
+        edited = edit(program, state)
         self._kept = kept.branch()
         try:
-            if self._runs.remembers(self._parsed, edited.source):
-                self._pictures(self._runs.both(self._parsed, edited, state))
+            if self._runs.remembers(program, edited.source):
+                self._pictures(self._runs.both(program, edited, state))
         finally:
             self._kept = kept
 
@@ -374,23 +375,22 @@ class Explorer(Live):
         """The program and the switches that the page requests."""
         cleaned = ""
         if text is not None:
-            program, switches = read_back(text, self._parsed)
+            program, switches = read_back(text, self._last.program)
             cleaned = program.cleaned
             source = {} if program.source == self._written.source else {"source": program.source}
             state = {**switches, **source, **{name: state[name] for name in PYTORCH if name in state}}
         wanted = state.get("source", self._written.source)
         if wanted == self._written.source:
             return self._written, state
-        if wanted == self._parsed.source:
-            return self._parsed, state
+        if wanted == self._last.program.source:
+            return self._last.program, state
         return replace(reread(wanted, self._written), cleaned=cleaned), state
 
-    def _refuse(self, error: BaseException, program: Program, written_by_hand: bool, result: dict[str, Any]) -> None:
+    def _refuse(self, error: BaseException, written_by_hand: bool, result: dict[str, Any]) -> None:
         """Say why nothing has run. The pictures of the last run stay, since they belong to the last code that ran."""
-        self._parsed = program
         message = str(error) or "stopped"
         sentence = explain(type(error).__name__, message)
-        bare = edit(program, {})  # the listing if nothing has run to its end yet
+        bare = edit(self._last.program, {})  # the listing if nothing has run to its end yet
         kept: dict[str, Any] = {
             "code": bare.source.splitlines(),
             "origin": list(bare.origin),
@@ -413,14 +413,6 @@ class Explorer(Live):
             self.state = state
         finally:
             self._settling = False
-
-    def _before(self, drag: Any) -> Run:
-        """What a change is compared with: the last run, or the run before a number began to be dragged."""
-        if drag is None:
-            self._drag = None
-        elif self._drag is None or self._drag[0] != drag:
-            self._drag = drag, self._last
-        return self._last if self._drag is None else self._drag[1]
 
     def _drawn(
         self, engine: str, recordings: dict[str, Recording], agree: bool | None, without: Iterable[str] | None = None
@@ -452,7 +444,7 @@ class Explorer(Live):
 
     def _description(self, values: Sequence[str] = (), parts: Sequence[Part] = ()) -> dict[str, Any]:
         """What the browser needs to know about the program: its lines, and the switches beside them."""
-        program = self._parsed
+        program = self._last.program
         return {
             "source": program.source.splitlines(),
             "inputs": [{**vars(one), "kind": one.kind} for one in program.inputs],
