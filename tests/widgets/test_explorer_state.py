@@ -171,12 +171,12 @@ def test_an_error_has_a_sentence_of_ours_and_its_mistake_a_lesson_until_another_
         assert side["error"]["message"].startswith("Trying to backward through the graph a second time")
         assert "retain_graph=True" in side["error"]["explanation"]
         assert (side["error"]["line"], side["error"]["mistake"]) == (7, "second backward")
-    explorer.mistake = "second backward"
-    first = explorer.lesson
-    explorer.mistake = "does not require grad"
-    assert explorer.lesson not in ("", first)
-    explorer.mistake = ""
-    assert explorer.lesson == ""
+    lessons = []
+    for n, name in enumerate(("second backward", "does not require grad", "")):
+        explorer.questions = {"lesson": {"name": name, "n": n}}
+        lessons.append(explorer.answers["lesson"]["lesson"])
+    assert lessons[1] not in ("", lessons[0])
+    assert lessons[2] == ""
 
 
 def test_volatile_is_ignored_by_pytorch_alone_and_both_warn():
@@ -387,17 +387,17 @@ def test_copy_link_is_answered_with_the_switches_or_says_why_there_is_none(monke
     explorer = Explorer("w = T.tensor(2.0, requires_grad=True)\nL = w * 3\nL.backward()")
     explorer.open()
     explorer.state = {"detach": ["L"]}
-    explorer.link_asked += 1
-    assert explorer.link["link"].startswith("https://x.org/explore.html#1.")
-    assert unpacked(explorer.link["link"])["s"] == {"detach": ["L"]}
+    explorer.questions = {"link": {"n": 1}}
+    assert explorer.answers["link"]["link"].startswith("https://x.org/explore.html#1.")
+    assert unpacked(explorer.answers["link"]["link"])["s"] == {"detach": ["L"]}
     factor = object()
 
     def program(T):
         return T.ones(2) * len([factor])
 
     explorer = Explorer(program)
-    explorer.link_asked += 1
-    assert "factor is made outside" in explorer.link["why"]
+    explorer.questions = {"link": {"n": 1}}
+    assert "factor is made outside" in explorer.answers["link"]["why"]
 
 
 LONG = """\

@@ -27,6 +27,7 @@ function renderExplorer({ model, el, set, listen }) {
   let changes = null; // by engine, what the answer shown has changed
   const before = {}; // by engine, what was counted for a page without a kernel
   let counted = {}; // the numbers that were asked for last: {engine, key, of, index, n}
+  let taught = ""; // the id of the lesson on a mistake
   let failed = null; // the line of the listing that raised
   let measured = null; // a report of the stage's room, about to be made
   let opened = false; // whether the place of the stage is settled
@@ -70,7 +71,7 @@ function renderExplorer({ model, el, set, listen }) {
   } });
   engines.onHere = (line) => listing.showHere(line, failed);
   const codeBox = new CodeBox();
-  const linkButton = new LinkButton(() => set("link_asked", model.get("link_asked") + 1), "link");
+  const linkButton = new LinkButton(() => ask("link"), "link");
   const account = h("p", { class: "tgv-account", role: "status", "aria-live": "polite" });
   const errors = h("div", { class: "tgv-errors" });
   const ways = h("div", { class: "tgv-ways", role: "group", "aria-label": "Ways to fix the error" });
@@ -254,45 +255,53 @@ function renderExplorer({ model, el, set, listen }) {
       [engine, { ...made, views: drawn(engine, made.views), change: changeOf(engine, false) }])));
   }
 
+  // --- questions about what is shown, and Python's answers ---
+  function ask(kind, what = {}) {
+    const asked = model.get("questions");
+    const question = { ...what, n: (asked[kind]?.n ?? 0) + 1 };
+    set("questions", { ...asked, [kind]: question });
+    return question;
+  }
+
+  const takes = { numbers: takeNumbers, link: (answer) => linkButton.take(answer), lesson: showLesson };
+
   // --- the numbers behind a node ---
   function openNumbers(engine, key) {
-    if (!model.widget_manager && !model.get("sheets")?.[engine]) return false; // nobody there who could count
+    if (!model.widget_manager && !other.sheets?.[engine]) return false; // nobody there who could count
     counted = { engine };
     numbers.open(key);
     return true;
   }
 
   function askForNumbers(what) {
-    const now = counted = { engine: counted.engine, ...what, n: (counted.n ?? 0) + 1 };
-    if (model.widget_manager) return set("asked", counted);
-    before[counted.engine] ??= new Sheets(model.get("sheets")[counted.engine]);
-    before[counted.engine].find(what).then((sheet) => { if (now === counted && numbers.key !== null) numbers.show(sheet); });
+    const now = counted = { engine: counted.engine, ...what };
+    if (model.widget_manager) return (counted = ask("numbers", now));
+    before[now.engine] ??= new Sheets(other.sheets[now.engine]);
+    before[now.engine].find(what).then((sheet) => { if (now === counted && numbers.key !== null) numbers.show(sheet); });
   }
 
-  function takeNumbers() {
-    const sheet = JSON.parse(model.get("numbers"));
-    if (numbers.key === null || sheet.n !== counted.n) return;
-    numbers.show(sheet.tables ? sheet : null);
+  function takeNumbers(sheet) {
+    if (numbers.key !== null && sheet.n === counted.n) numbers.show(sheet.tables ? sheet : null);
   }
 
   // --- the lesson on a mistake ---
   function askForLesson(name) {
-    if (name === model.get("mistake")) return showLesson(); // it is there
+    if (taught && name === model.get("questions").lesson.name) return showLesson({ lesson: taught }); // it is there
     lesson.hidden = false;
     lesson.replaceChildren(h("p", { class: "tgv-missing", role: "status" }, "The mistake and its fixes are run…"));
-    set("mistake", name);
+    ask("lesson", { name });
   }
 
   /** Show the lesson on a mistake, made by Python, below the explorer. */
-  async function showLesson() {
-    const made = model.get("lesson");
+  async function showLesson({ lesson: made }) {
+    taught = made;
     lesson.hidden = !made;
     if (!made) return lesson.replaceChildren();
     const manager = model.widget_manager;
     const view = await manager.create_view(await manager.get_model(made));
-    if (made !== model.get("lesson")) return view.remove();
+    if (made !== taught) return view.remove();
     const close = command("close this lesson", () => {
-      set("mistake", "");
+      ask("lesson", { name: "" });
       root.focus();
     });
     lesson.replaceChildren(close, view.el);
@@ -319,7 +328,7 @@ function renderExplorer({ model, el, set, listen }) {
   drawResult(JSON.parse(model.get("result")));
   takeOther();
   listen({
-    "change:link": () => linkButton.take(model.get("link")),
+    "change:answers": () => Object.entries(JSON.parse(model.get("answers"))).forEach(([kind, answer]) => takes[kind](answer)),
     "change:result": () => state.take(JSON.parse(model.get("result"))),
     "change:place": drawPlace,
     "change:view": () => engines.setView(model.get("view")),
@@ -329,8 +338,6 @@ function renderExplorer({ model, el, set, listen }) {
     "change:state": () => state.follow(),
     "change:history": drawHistory,
     "change:future": drawHistory,
-    "change:lesson": showLesson,
-    "change:numbers": takeNumbers,
   });
   return () => {
     state.close();

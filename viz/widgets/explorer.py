@@ -114,14 +114,8 @@ class Explorer(Live):
     values_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     grad_fn_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     modules_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
-    asked = traitlets.Dict().tag(sync=True)  # the element whose numbers a page asks for, and which entry of it
-    numbers = traitlets.Dict().tag(**_TEXT)  # the answer
-    # All answers by engine, packed, for a page without a kernel.
-    sheets: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
-    link_asked = traitlets.Int(0).tag(sync=True)  # how often a page asked for the program's link
-    link = traitlets.Dict().tag(sync=True)  # the answer
-    mistake = traitlets.Unicode("").tag(sync=True)  # the mistake whose lesson is shown below
-    lesson = traitlets.Unicode("").tag(sync=True)  # the id of this lesson's widget
+    questions = traitlets.Dict().tag(sync=True)  # about what is shown: of each kind the last, with a number `n`
+    answers = traitlets.Dict().tag(**_TEXT)  # to the new ones among them
     view = traitlets.Unicode("").tag(sync=True)
     split = traitlets.Bool(False).tag(sync=True)  # whether PyTorch's own graph is shown beside ours
     step = traitlets.Int(-1).tag(sync=True)
@@ -145,41 +139,43 @@ class Explorer(Live):
         self.observe(self._asked, "state")
         self.observe(lambda change: self._at_home(self._opened), "sizes")
         self.observe(lambda change: self._at_home(self._fit), "room")
-        self.observe(lambda change: self._at_home(self._teach), "mistake")
-        self.observe(lambda change: self._at_home(self._tell_numbers), "asked")
-        self.observe(lambda change: self._at_home(self._tell_link), "link_asked")
+        self.observe(lambda change: self._at_home(lambda: self._reply(change.old)), "questions")
 
     def _asked(self, change: Any) -> None:
         if not self._settling:
             self._at_home(self._answer)
 
-    def _tell_link(self) -> None:
-        program = self._written
-        answer = link.answer(program.source, program.namespace, state=self.state, view=self.view, step=self.step)
-        self.link = {**answer, "n": self.link_asked}
+    def _reply(self, before: dict[str, Any]) -> None:
+        """Answer the questions that are new. Those that a page asks while this is busy come in one message."""
+        ways = {"numbers": self._numbers, "link": self._link, "lesson": self._teach}
+        asked = {kind: what for kind, what in self.questions.items() if what != before.get(kind)}
+        self.answers = {kind: {**ways[kind](what), "n": what["n"]} for kind, what in asked.items()}
 
-    def _tell_numbers(self) -> None:
+    def _link(self, asked: dict[str, Any]) -> dict[str, str]:
+        program = self._written
+        return link.answer(program.source, program.namespace, state=self.state, view=self.view, step=self.step)
+
+    def _numbers(self, asked: dict[str, Any]) -> dict[str, Any]:
         """The tables and the arithmetic of the element asked for; a large array is recorded once more, in full."""
-        engine, element = str(self.asked.get("engine")), str(self.asked.get("key"))
+        engine, element = str(asked["engine"]), str(asked["key"])
         recording = self._recordings.get(engine)
         key = key_of(recording, element) if recording is not None else None
         if recording is None or key is None:
-            self.numbers = {"n": self.asked.get("n")}
-            return
+            return {}
         if summarised(recording, key):
             if engine not in self._last.whole:
                 with keeping(KEPT), interruptible():
                     last = self._last
                     last.whole[engine], _ = self._runs.recorded(last.program, engine, last.edited.source, last.state)
             recording = self._last.whole[engine]
-        self.numbers = {**asked_for(recording, self.asked), "n": self.asked.get("n")}
+        return asked_for(recording, asked)
 
-    def _teach(self) -> None:
-        """Create the lesson on the requested mistake, and close the previous one."""
+    def _teach(self, asked: dict[str, Any]) -> dict[str, str]:
+        """Create the lesson on the mistake asked for, if any, and close the previous one."""
         if self._lesson is not None:
             self._lesson.close()
-        self._lesson = MistakeView(lesson_on(self.mistake)) if self.mistake else None
-        self.lesson = self._lesson.model_id if self._lesson is not None else ""
+        self._lesson = MistakeView(lesson_on(asked["name"])) if asked["name"] else None
+        return {"lesson": self._lesson.model_id if self._lesson is not None else ""}
 
     def _begin(self) -> None:
         self._answer()
@@ -249,7 +245,6 @@ class Explorer(Live):
     def draw_for(self, *rooms: Room) -> None:
         """Draw every view for other rooms as well, and count all numbers, for a page that can ask no kernel later."""
         self._also = rooms
-        self.sheets = {engine: packed(all_sheets(one)) for engine, one in self._recordings.items() if engine == CORE}
         self._fit()
         if self._later is not None:
             self._later.cancel()
@@ -267,7 +262,7 @@ class Explorer(Live):
         self._later = None
         if result is not self.result or result.get("refused"):
             return
-        pictures, others = {}, {}
+        pictures, others, sheets = {}, {}, {}
         for side in result["sides"]:
             engine, first = side["engine"], side.get("scene")
             if "missing" in side:
@@ -279,9 +274,11 @@ class Explorer(Live):
                 fresh = {key: rows for key, rows in made["details"].items() if key not in first["details"]}
                 made = {"views": made["views"], "details": fresh}
             others[engine], pictures[engine] = made, _taken_out(made)
+            if self._also and engine == CORE:  # nobody will be there to count
+                sheets[engine] = packed(all_sheets(self._recordings[engine]))
         with self.hold_sync():
             self._show(pictures)
-            self.other = {"seq": result["seq"], "scenes": others}
+            self.other = {"seq": result["seq"], "scenes": others, "sheets": sheets}
         self._keep()
 
     def _show(self, pictures: dict[str, dict[str, str]]) -> None:
