@@ -36,9 +36,9 @@ function renderExplorer({ model, el, set, listen }) {
   const choice = (label, onclick, more = {}) => h("button", { type: "button", class: "tgv-choice", onclick, ...more }, label);
   const command = (label, onclick, more = {}) => h("button", { type: "button", class: "tgv-text-button", onclick, ...more }, label);
   const { devices, default_dtypes: dtypes } = model.get("program");
-  const undoButton = command("undo", () => state.goBack(1), { title: "Undo the last change (Ctrl+Z)" });
-  const redoButton = command("redo", () => state.redo(), { title: "Redo the last undone change (Ctrl+Shift+Z)" });
-  const undoList = h("select", { "aria-label": "Go back to before a change", onchange: () => state.goBack(Number(undoList.value)) });
+  const undoButton = command("undo", () => state.move(-1), { title: "Undo the last change (Ctrl+Z)" });
+  const redoButton = command("redo", () => state.move(1), { title: "Redo the last undone change (Ctrl+Shift+Z)" });
+  const undoList = h("select", { "aria-label": "Go back to before a change", onchange: () => state.move(-undoList.value) });
   const resetButton = command("reset", reset, { title: "The program as it was written" });
   const editButton = command("edit", () => (editor.isOpen ? editor.close() : openEditor()), { "aria-pressed": "false", title: "Edit the program" });
   const deviceButtons = Object.entries(devices).map(([device, reason]) =>
@@ -109,7 +109,7 @@ function renderExplorer({ model, el, set, listen }) {
   function openAt(width, height) {
     opened = true;
     const narrow = width < NARROW; // there "below" is only higher
-    if (!narrow && model.get("history").length) return false;
+    if (!narrow && model.get("history").at) return false;
     const beside = width * (width < WIDE ? 0.6 : 0.62) - 1;
     const sizes = narrow ? { beside: [width, LOW - 1], below: [width, high - 1] } : { beside: [beside, height], below: [width, height - ABOVE] };
     const known = model.get("sizes");
@@ -155,13 +155,14 @@ function renderExplorer({ model, el, set, listen }) {
 
   function drawHistory() {
     const history = model.get("history");
-    redoButton.setAttribute("aria-disabled", String(!model.get("future").length));
     if (history === listed) return; // as within a drag
     listed = history;
-    undoButton.setAttribute("aria-disabled", String(!history.length));
-    undoList.replaceChildren(h("option", { value: "0" }, `${history.length} change${history.length === 1 ? "" : "s"}`),
-      ...history.map(({ label }, index) => h("option", { value: String(history.length - index) }, `before: ${label}`)).reverse());
-    undoList.style.visibility = history.length ? "visible" : "hidden"; // its place is kept
+    const { labels, at } = history;
+    redoButton.setAttribute("aria-disabled", String(at === labels.length));
+    undoButton.setAttribute("aria-disabled", String(!at));
+    undoList.replaceChildren(h("option", { value: "0" }, `${at} change${at === 1 ? "" : "s"}`),
+      ...labels.slice(0, at).map((label, index) => h("option", { value: String(at - index) }, `before: ${label}`)).reverse());
+    undoList.style.visibility = at ? "visible" : "hidden"; // its place is kept
   }
 
   function drawSwitches() {
@@ -313,13 +314,10 @@ function renderExplorer({ model, el, set, listen }) {
     const field = event.target.matches("input:not([type=range])") || (event.target === editor.area && editor.isAhead);
     if ((event.ctrlKey || event.metaKey) && !event.altKey && !field) {
       const key = event.key.toLowerCase();
-      const action = key === "z" && !event.shiftKey ? () => state.goBack(1) : key === "y" || key === "z" ? () => state.redo() : null;
-      if (action) {
-        action();
-        event.preventDefault();
-        event.stopPropagation();
-      }
-      return;
+      if (key !== "z" && key !== "y") return;
+      state.move(key === "z" && !event.shiftKey ? -1 : 1);
+      event.preventDefault();
+      return event.stopPropagation();
     }
     engines.key(event);
   });
@@ -337,7 +335,6 @@ function renderExplorer({ model, el, set, listen }) {
     "change:step": () => engines.goTo(model.get("step")),
     "change:state": () => state.follow(),
     "change:history": drawHistory,
-    "change:future": drawHistory,
   });
   return () => {
     state.close();

@@ -92,7 +92,7 @@ class Explorer(Live):
     """Shows a program with its switches, and the graph that both engines build for it.
 
     Traits: `state` (the switches, by line and name of the program; can be set from Python), `result` (of the last run),
-    `history` (states to go back to), `future` (states that were undone), `view` ("modules", "values" or "grad_fn"; a
+    `history` (the changes of the page), `view` ("modules", "values" or "grad_fn"; a
     program that runs modules starts with them), `step` (-1: the last), `place` ("beside" the code or "below" it: where
     the whole graph fits at first; in a narrow page both are below it, and "below" is higher), `sizes` (of a stage in
     these places, in pixels), `room` (of the stage, in pixels).
@@ -107,8 +107,8 @@ class Explorer(Live):
     program = traitlets.Dict().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
     result = traitlets.Dict().tag(**_TEXT)
-    history: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
-    future: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
+    # The page's changes: their `labels`, the `states` before, between and after them, and the one that it is `at`.
+    history: traitlets.Dict[str, Any] = traitlets.Dict({"labels": [], "states": [None], "at": 0}).tag(sync=True)
     other = traitlets.Dict().tag(**_TEXT)  # the hidden view, sent a moment after `result`
     # Each engine's SVG by view, apart from the changes of each step, which are all that most answers contain.
     values_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)

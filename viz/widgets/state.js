@@ -50,27 +50,15 @@ export class State {
     this.send({ text, drag });
   }
 
-  /** Undo the last `count` changes. */
-  goBack(count) {
-    if (this.postpone(() => this.goBack(count))) return;
-    const history = this.model.get("history");
-    if (!count || !history.length) return;
+  /** Undo the last changes, as many as `by` says below 0; or redo one. */
+  move(by) {
+    if (this.postpone(() => this.move(by))) return;
+    const { labels, states, at } = this.model.get("history");
+    if (!by || !(at + by in states)) return;
     this.dragged = null;
-    const taken = history.slice(-count);
-    const after = [...taken.slice(1).map((entry) => entry.state), this.now]; // what each of them had led to
-    this.model.set("future", [...this.model.get("future"), ...taken.map((entry, index) => ({ label: entry.label, state: after[index] })).reverse()]);
-    this.model.set("history", history.slice(0, -count));
-    this.turn(taken[0].state, { why: count === 1 ? `Undone, ${taken[0].label}` : `${count} changes are undone` });
-  }
-
-  redo() {
-    if (this.postpone(() => this.redo())) return;
-    const future = this.model.get("future");
-    if (!future.length) return;
-    const { label, state: next } = future.at(-1);
-    this.model.set("future", future.slice(0, -1));
-    this.model.set("history", [...this.model.get("history"), { label, state: this.now }].slice(-REMEMBERED));
-    this.turn(next, { why: `Redone, ${label}` });
+    this.model.set("history", { labels, states: states.with(at, this.now), at: at + by });
+    const why = by > 0 ? `Redone, ${labels[at]}` : by === -1 ? `Undone, ${labels[at - 1]}` : `${-by} changes are undone`;
+    this.turn(states[at + by], { why });
   }
 
   postpone(work) {
@@ -82,8 +70,9 @@ export class State {
   remember(label, drag) {
     if (drag !== undefined && drag === this.dragged) return;
     this.dragged = drag;
-    this.model.set("history", [...this.model.get("history"), { label, state: this.now }].slice(-REMEMBERED));
-    this.model.set("future", []);
+    const { labels, states, at } = this.model.get("history");
+    const known = [...labels.slice(0, at), label].slice(-REMEMBERED);
+    this.model.set("history", { labels: known, states: [...states.slice(0, at), this.now, null].slice(-REMEMBERED - 1), at: known.length });
   }
 
   turn(next, asked) {
