@@ -118,10 +118,9 @@ function renderExplorer({ model, el, set, listen }) {
     return true;
   }
 
-  const drawPlace = () => { root.dataset.place = model.get("place"); };
-
   // --- state ---
-  const state = new State(model, {
+  const first = JSON.parse(model.get("result"));
+  const state = new State(model, first.state, {
     changed: drawSwitches, answered: drawResult, asked: () => root.setAttribute("aria-busy", "true"),
     slow: () => {
       engines.doubt();
@@ -176,6 +175,7 @@ function renderExplorer({ model, el, set, listen }) {
 
   // --- result ---
   function drawResult(result, asked = null) {
+    root.dataset.place = result.place ?? "";
     if (!result.refused) seen = result.seq; // else the pictures of the answer before stay
     if (model.get("program") !== program) {
       program = model.get("program");
@@ -322,18 +322,16 @@ function renderExplorer({ model, el, set, listen }) {
     engines.key(event);
   });
 
-  drawPlace();
-  drawResult(JSON.parse(model.get("result")));
+  drawResult(first);
   takeOther();
   listen({
     "change:answers": () => Object.entries(JSON.parse(model.get("answers"))).forEach(([kind, answer]) => takes[kind](answer)),
     "change:result": () => state.take(JSON.parse(model.get("result"))),
-    "change:place": drawPlace,
     "change:view": () => engines.setView(model.get("view")),
     "change:split": () => engines.setSplit(model.get("split")),
     "change:other": takeOther,
     "change:step": () => engines.goTo(model.get("step")),
-    "change:state": () => state.follow(),
+    "change:request": () => state.follow(),
     "change:history": drawHistory,
   });
   return () => {

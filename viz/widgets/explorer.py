@@ -46,8 +46,7 @@ from viz.widgets.mistake import MistakeView
 from viz.widgets.runs import SEED, Run, Runs
 
 _PAUSE = 0.2  # seconds to wait for the next change of a slider before drawing hidden views
-_KEPT = ("code", "codes", "origin", "owner", "sides", "table", "errors", "verdict")
-_OF_THE_QUESTION = ("seq", "drag", "why", "text")  # entries of a page's message that are not part of the state
+_KEPT = ("code", "codes", "origin", "owner", "place", "sides", "table", "errors", "verdict")
 # The sizes of a stage in these places, as a page measured them last: for the next explorer.
 _sizes = [{"beside": [round(side) for side in BESIDE], "below": [round(side) for side in BELOW]}]
 DEFAULTS = ("float32", "float64", "float16")  # choices for PyTorch's default dtype
@@ -73,7 +72,7 @@ def explore(program: str | Callable[..., Any], engine: Any = None, **options: An
             Text that uses networks or tensors of the caller runs on their engine alone, and so does a function without
             arguments, such as a training step. Whatever it changes there is put back after each run.
         engine: an engine of your own that takes the place of ours (docs/engines.md).
-        options: traits to start from: `view`, `state`.
+        options: what to start from: `view`, `state`.
 
     Raises:
         ProgramError: the program cannot be read; the message says which line.
@@ -91,24 +90,23 @@ def explore(program: str | Callable[..., Any], engine: Any = None, **options: An
 class Explorer(Live):
     """Shows a program with its switches, and the graph that both engines build for it.
 
-    Traits: `state` (the switches, by line and name of the program; can be set from Python), `result` (of the last run),
-    `history` (the changes of the page), `view` ("modules", "values" or "grad_fn"; a
-    program that runs modules starts with them), `step` (-1: the last), `place` ("beside" the code or "below" it: where
-    the whole graph fits at first; in a narrow page both are below it, and "below" is higher), `sizes` (of a stage in
-    these places, in pixels), `room` (of the stage, in pixels).
+    `state` has the switches, by line and name of the program, and as `source` the program after edits by hand; `result`
+    is what both engines did with it. `place` is "beside" the code or "below" it: where the whole graph fits at first
+    (in a narrow page both are below it, and "below" is higher). What can be set: `state`, `view` ("modules", "values"
+    or "grad_fn"; a program that runs modules starts with them), `split`, `step` (-1: the last).
 
-    `state["source"]` is the program after edits by hand. A page requests an edit by `state["text"]`: a whole listing,
-    which is read back into a program and its switches.
+    A page writes `request`, `questions` and `history`, Python `result` and `answers`. A trait is sent as a whole, so
+    they are several: a step does not send the history again, and neither a number nor the hidden view the result.
     """
 
     _esm = bundle.script("explorer.js")
     _css = bundle.style("common.css", "explorer.js")
 
-    program = traitlets.Dict().tag(sync=True)
-    state = traitlets.Dict().tag(sync=True)
+    # What to run: `state`, and of a page also `seq`, the number that the result repeats, and `text` (a listing after an
+    # edit by hand, to be read back into a state), `drag` (the drag that it is part of) or `why` (what is said of it).
+    request = traitlets.Dict().tag(sync=True)
+    program = traitlets.Dict().tag(sync=True)  # its lines, and the switches beside them
     result = traitlets.Dict().tag(**_TEXT)
-    # The page's changes: their `labels`, the `states` before, between and after them, and the one that it is `at`.
-    history: traitlets.Dict[str, Any] = traitlets.Dict({"labels": [], "states": [None], "at": 0}).tag(sync=True)
     other = traitlets.Dict().tag(**_TEXT)  # the hidden view, sent a moment after `result`
     # Each engine's SVG by view, apart from the changes of each step, which are all that most answers contain.
     values_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
@@ -116,34 +114,45 @@ class Explorer(Live):
     modules_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     questions = traitlets.Dict().tag(sync=True)  # about what is shown: of each kind the last, with a number `n`
     answers = traitlets.Dict().tag(**_TEXT)  # to the new ones among them
+    # The page's changes: their `labels`, the `states` before, between and after them, and the one that it is `at`.
+    history: traitlets.Dict[str, Any] = traitlets.Dict({"labels": [], "states": [None], "at": 0}).tag(sync=True)
     view = traitlets.Unicode("").tag(sync=True)
     split = traitlets.Bool(False).tag(sync=True)  # whether PyTorch's own graph is shown beside ours
     step = traitlets.Int(-1).tag(sync=True)
-    place = traitlets.Unicode("").tag(sync=True)
-    sizes: traitlets.Dict[str, list[int]] = traitlets.Dict().tag(sync=True)  # measured by the page when it opens
+    sizes: traitlets.Dict[str, list[int]] = traitlets.Dict().tag(sync=True)  # of a stage in each place, in pixels
     room: traitlets.List[int] = traitlets.List().tag(sync=True)  # the space for one graph, measured by the page
 
+    place = ""
     _later: asyncio.TimerHandle | None = None  # the timer that draws the other view
     _also: tuple[Room, ...] = ()  # further rooms to draw for
     _lesson: MistakeView | None = None
-    _settling = False  # whether the new state is one that has already run
 
-    def __init__(self, program: Program | str | Callable[..., Any], engine: Any = None, **traits: Any):
+    def __init__(
+        self,
+        program: Program | str | Callable[..., Any],
+        engine: Any = None,
+        state: dict[str, Any] | None = None,
+        **traits: Any,
+    ):
         self._written: Program = program if isinstance(program, Program) else parse(program)
         self._runs = Runs(engine)
         self._last = Run(self._written, {}, Edited("", (), ()))
         self._kept = Kept()
         self._prefix = scene.new_identity()
         traits.setdefault("sizes", dict(_sizes[-1]))
-        super().__init__(program=self._description(), **traits)
-        self.observe(self._asked, "state")
+        super().__init__(program=self._description(), request={"state": state or {}}, **traits)
+        self.observe(lambda change: self._at_home(self._answer), "request")
         self.observe(lambda change: self._at_home(self._opened), "sizes")
         self.observe(lambda change: self._at_home(self._fit), "room")
         self.observe(lambda change: self._at_home(lambda: self._reply(change.old)), "questions")
 
-    def _asked(self, change: Any) -> None:
-        if not self._settling:
-            self._at_home(self._answer)
+    @property
+    def state(self) -> dict[str, Any]:
+        return dict(self.result["state"])
+
+    @state.setter
+    def state(self, state: dict[str, Any]) -> None:
+        self.request = {"state": {**state}}
 
     def _reply(self, before: dict[str, Any]) -> None:
         """Answer the questions that are new. Those that a page asks while this is busy come in one message."""
@@ -212,8 +221,8 @@ class Explorer(Live):
             if not omitted[place][first] and (first == MODULES or not order[place][1]):
                 break
         place = min(order, key=lambda place: order[place])
+        self.place = place
         with self.hold_sync():
-            self.place = place
             self.room = self.sizes[place]
             if anew or not self.view:
                 offered = [view for view in omitted[place] if view in (MODULES, VIEWS[0])]
@@ -231,7 +240,7 @@ class Explorer(Live):
             sides.append(side)
         with self.hold_sync():
             self._show(pictures)
-            self.result = {**self.result, "sides": sides}
+            self.result = {**self.result, "sides": sides, "place": self.place}
         self._draw_others_soon()
 
     def _draw_others_soon(self) -> None:
@@ -291,10 +300,9 @@ class Explorer(Live):
     def _run(self) -> None:
         """Run the program as the page requests, on both engines, and send the result in one message."""
         began = time.perf_counter()
-        asked = {name: self.state.get(name) for name in _OF_THE_QUESTION}
-        state = {name: value for name, value in self.state.items() if name not in _OF_THE_QUESTION}
-        result: dict[str, Any] = {"seq": asked["seq"] or 0}
-        last, text, drag = self._last, asked["text"], asked["drag"]
+        asked, last = self.request, self._last
+        state, text, drag = asked["state"], asked.get("text"), asked.get("drag")
+        result: dict[str, Any] = {"seq": asked.get("seq", 0)}
         try:
             program, state = self._wanted(state, text)
             edited = edit(program, state)
@@ -303,7 +311,8 @@ class Explorer(Live):
                 run = self._runs.both(program, edited, state)
                 pictures = self._pictures(run, anew)
         except (ProgramError, KeyboardInterrupt) as error:
-            self._refuse(error, text is not None, result)
+            # Code that cannot run stays in the editor, not in the state.
+            self._refuse(error, {**result, "state": state if text is None else last.state})
             return
         # A change is compared with the last run, or with the run before its number began to be dragged.
         since = last.since if drag is not None and drag == last.drag else None
@@ -312,7 +321,7 @@ class Explorer(Live):
             run = replace(run, drag=drag, since=replace(before, since=None))
         self._last = run
         is_new = program is not last.program or not before.recordings
-        told = run.told(before, asked["why"] or "") if before.recordings else ANOTHER * anew
+        told = run.told(before, asked.get("why", "")) if before.recordings else ANOTHER * anew
         both = [engine for engine in run.recordings if engine in before.recordings]
         result |= {
             "code": run.listing,
@@ -328,6 +337,7 @@ class Explorer(Live):
             "cause": cause_of(run) if self._runs.own is None else "",
             "fixes": fixes(program, state, run.first, self._works) if run.first is not None else [],
             "state": state,
+            "place": self.place,
             "took": round((time.perf_counter() - began) * 1000, 1),
         }
         with self.hold_sync():
@@ -337,7 +347,6 @@ class Explorer(Live):
             if anew:
                 self.step = -1
             self._show(pictures)
-            self._settle({**state, "seq": result["seq"]} if text is not None else None)
             self.result = result
 
     def _pictures(self, run: Run, anew: bool = False) -> dict[str, dict[str, str]]:
@@ -383,7 +392,7 @@ class Explorer(Live):
             return self._last.program, state
         return replace(reread(wanted, self._written), cleaned=cleaned), state
 
-    def _refuse(self, error: BaseException, written_by_hand: bool, result: dict[str, Any]) -> None:
+    def _refuse(self, error: BaseException, result: dict[str, Any]) -> None:
         """Say why nothing has run. The pictures of the last run stay, since they belong to the last code that ran."""
         message = str(error) or "stopped"
         sentence = explain(type(error).__name__, message)
@@ -396,20 +405,7 @@ class Explorer(Live):
         }
         if isinstance(error, ProgramError):
             result["line"] = error.line
-        if written_by_hand:  # code that cannot run stays in the editor, not in the state
-            result["state"] = self._last.state
-            self._settle({**self._last.state, "seq": result["seq"]})
         self.result = {**kept, **result, "account": f"Not run: {message}. {sentence}".strip(), "refused": True}
-
-    def _settle(self, state: dict[str, Any] | None) -> None:
-        """Set `state` to what has run, without running it again."""
-        if state is None:
-            return
-        self._settling = True
-        try:
-            self.state = state
-        finally:
-            self._settling = False
 
     def _drawn(
         self, engine: str, recordings: dict[str, Recording], agree: bool | None, without: Iterable[str] | None = None
