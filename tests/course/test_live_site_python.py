@@ -136,7 +136,7 @@ def lacks(*about):
     raise later.NotHere("numpy.random")
 
 def pressed(text):
-    return worker_python.receive(shown.model_id, json.dumps({"state": {"text": text, "seq": 1}}))
+    return worker_python.receive(shown.model_id, json.dumps({"request": {"state": {}, "text": text, "seq": 1}}))
 
 text = "x = T.tensor(5.0, requires_grad=True)\\n(x * x).backward()"
 before = [shown.state, shown.result, shown.program]
@@ -207,7 +207,7 @@ def opened(program):
 
 def pressed(explorer, state):
     "What the page is given, without the ids of its pictures and the time."
-    worker_python.receive(explorer.model_id, json.dumps({"state": {**state, "seq": 1}}))
+    worker_python.receive(explorer.model_id, json.dumps({"request": {"state": state, "seq": 1}}))
     given = json.dumps([explorer.result, explorer.values_pictures, explorer.grad_fn_pictures])
     return re.sub(r'"took": [\\d.]+', "", given.replace(explorer._prefix, ""))
 

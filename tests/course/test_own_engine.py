@@ -157,7 +157,7 @@ def test_the_explorer_runs_it_after_each_switch(whole):
     explorer = viz.explore("w = T.tensor(3.0, requires_grad=True)\ny = w * w\ny.backward()", engine=whole.module())
     assert explorer.result["sides"][0]["title"] == "my_engine"
     assert explorer.result["verdict"]["compared"] == "1 node, 2 tensors, 1 gradient"
-    explorer.state = {"requires_grad": {"w": False}, "seq": 1}
+    explorer.state = {"requires_grad": {"w": False}}
     error = explorer.result["errors"][0]
     assert error["engines"] == ["tinygrad_edu", "torch"]
     assert error["message"] == "element 0 of tensors does not require grad and does not have a grad_fn"

@@ -171,10 +171,11 @@ def test_an_explorer_counts_what_a_page_asks_for_and_records_a_large_array_in_fu
     graph = explorer._recordings["torch"].graph
     key = next(key for key, value in graph.values.items() if value.name == "b")
     assert graph.values[key].array.data is None
-    explorer.asked = {"engine": "torch", "key": graph.values[key].op, "of": "value", "index": [3, 29], "n": 1}
-    assert explorer.numbers["n"] == 1
-    assert explorer.numbers["sentence"] == "b[3, 29] = 1 × 2 = 2"
-    explorer.asked = {"engine": "torch", "key": key, "of": "grad", "index": [0, 0], "n": 2}
-    assert explorer.numbers["sentence"] == "∂/∂b[0, 0] = 1 × 0.008333 = 0.008333"
-    explorer.asked = {"engine": "torch", "key": "nothing", "n": 3}
-    assert "tables" not in explorer.numbers
+    asked = {"engine": "torch", "key": graph.values[key].op, "of": "value", "index": [3, 29], "n": 1}
+    explorer.questions = {"numbers": asked}
+    assert explorer.answers["numbers"]["n"] == 1
+    assert explorer.answers["numbers"]["sentence"] == "b[3, 29] = 1 × 2 = 2"
+    explorer.questions = {"numbers": {"engine": "torch", "key": key, "of": "grad", "index": [0, 0], "n": 2}}
+    assert explorer.answers["numbers"]["sentence"] == "∂/∂b[0, 0] = 1 × 0.008333 = 0.008333"
+    explorer.questions = {"numbers": {"engine": "torch", "key": "nothing", "n": 3}}
+    assert "tables" not in explorer.answers["numbers"]

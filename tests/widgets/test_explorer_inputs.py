@@ -43,7 +43,7 @@ def test_it_is_explored_and_every_toggle_of_a_line_answers(name):
     assert all(row["agree"] for row in explorer.result["table"])
     for line in explorer.program["lines"]:
         if line["kind"] == "compute":
-            explorer.state = {"no_grad": [line["first"]], "seq": line["first"]}
+            explorer.state = {"no_grad": [line["first"]]}
             assert "refused" not in explorer.result
     sent = explorer.get_state()
     json.loads(sent["result"], parse_constant=lambda word: pytest.fail(f"{word} is no word of JSON"))
@@ -83,7 +83,7 @@ def test_random_numbers_are_the_same_after_a_change_and_those_of_the_notebook_go
     np.random.seed(7)
     explorer = viz.explore(AGREEING["random numbers"])
     (before,) = (row["value"] for row in explorer.result["table"] if row["name"] == "w")
-    explorer.state = {"retain_grad": ["L"], "seq": 1}
+    explorer.state = {"retain_grad": ["L"]}
     (after,) = (row["value"] for row in explorer.result["table"] if row["name"] == "w")
     assert before == after
     assert torch.equal(torch.get_rng_state(), states[0])

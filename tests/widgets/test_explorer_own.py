@@ -121,7 +121,7 @@ def test_a_network_made_by_the_text_is_frozen_behind_its_line() -> None:
     made.state = {"frozen": {"net.weight": True}}
     assert made.result["code"][2] == "net.weight.requires_grad_(False)"
     assert made.result["verdict"]["agree"], "both engines run what makes all that it uses"
-    made.state = {"text": "\n".join(made.result["code"]).replace(".sum()", ".mean()")}
+    made.request = {"state": {}, "text": "\n".join(made.result["code"]).replace(".sum()", ".mean()")}
     assert made.result["state"]["frozen"] == {"net.weight": True}, "an edit by hand keeps the switch"
     assert not any(frozen for _, _, frozen in parts(made)), "the program itself freezes nothing"
 
@@ -136,7 +136,7 @@ def test_text_takes_what_it_does_not_make_from_its_caller() -> None:
 def test_an_edit_takes_what_is_there_by_then(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     explorer = explored(program)
     monkeypatch.setitem(globals(), "later", nn.Linear(3, 1))
-    explorer.state = {"text": "loss = later(inputs).sum()\nloss.backward()"}
+    explorer.request = {"state": {}, "text": "loss = later(inputs).sum()\nloss.backward()"}
     assert explorer.result["errors"] == [] and ("later.weight", 0, False) in parts(explorer)
 
 

@@ -171,12 +171,12 @@ def test_an_error_has_a_sentence_of_ours_and_its_mistake_a_lesson_until_another_
         assert side["error"]["message"].startswith("Trying to backward through the graph a second time")
         assert "retain_graph=True" in side["error"]["explanation"]
         assert (side["error"]["line"], side["error"]["mistake"]) == (7, "second backward")
-    explorer.mistake = "second backward"
-    first = explorer.lesson
-    explorer.mistake = "does not require grad"
-    assert explorer.lesson not in ("", first)
-    explorer.mistake = ""
-    assert explorer.lesson == ""
+    lessons = []
+    for n, name in enumerate(("second backward", "does not require grad", "")):
+        explorer.questions = {"lesson": {"name": name, "n": n}}
+        lessons.append(explorer.answers["lesson"]["lesson"])
+    assert lessons[1] not in ("", lessons[0])
+    assert lessons[2] == ""
 
 
 def test_volatile_is_ignored_by_pytorch_alone_and_both_warn():
@@ -279,7 +279,9 @@ def test_pytorch_alone_is_shown_where_a_name_is_absent_with_the_line_and_why(sho
         assert result["verdict"].startswith(f"PyTorch alone runs this program. {WHY}")
         assert result["agree"] is None and result["differences"] == []
     else:
-        explorer = viz.explore(NOT_BUILT) if shown == "explorer" else explored(text=NOT_BUILT, seq=1)
+        explorer = viz.explore(NOT_BUILT if shown == "explorer" else LINE)
+        if shown != "explorer":
+            explorer.request = {"state": {}, "text": NOT_BUILT, "seq": 1}
         result, badge = explorer.result, explorer.result["verdict"]
         assert list(explorer._recordings) == ["torch"] and result["errors"] == []
     first, second = result["sides"]
@@ -316,7 +318,7 @@ def test_a_change_is_told_of_pytorch_alone_and_both_are_back_once_the_name_is_go
     explorer = viz.explore(NOT_BUILT)
     explorer.state = {"detach": ["y"]}
     assert explorer.result["account"] == "y is now cut off from its history: line 3 now raises RuntimeError."
-    explorer.state = {"text": NOT_BUILT.replace("T.fft.fft", "T.exp"), "seq": 2}
+    explorer.request = {"state": {}, "text": NOT_BUILT.replace("T.fft.fft", "T.exp"), "seq": 2}
     assert [side["engine"] for side in explorer.result["sides"]] == ["tinygrad_edu", "torch"]
     assert explorer.result["verdict"]["agree"]
 
@@ -377,7 +379,7 @@ def test_no_toggle_turns_a_picture_around():
     )
     directions = []
     for state in ({}, {"no_grad": [5]}, {"requires_grad": {"w": False}}, {"retain_grad": ["v"]}, {}):
-        explorer.state = {**state, "seq": len(directions)}
+        explorer.request = {"state": state, "seq": len(directions)}
         directions.append([side["scene"]["views"]["values"]["direction"] for side in explorer.result["sides"]])
     assert len({direction for pair in directions for direction in pair}) == 1
 
@@ -387,17 +389,17 @@ def test_copy_link_is_answered_with_the_switches_or_says_why_there_is_none(monke
     explorer = Explorer("w = T.tensor(2.0, requires_grad=True)\nL = w * 3\nL.backward()")
     explorer.open()
     explorer.state = {"detach": ["L"]}
-    explorer.link_asked += 1
-    assert explorer.link["link"].startswith("https://x.org/explore.html#1.")
-    assert unpacked(explorer.link["link"])["s"] == {"detach": ["L"]}
+    explorer.questions = {"link": {"n": 1}}
+    assert explorer.answers["link"]["link"].startswith("https://x.org/explore.html#1.")
+    assert unpacked(explorer.answers["link"]["link"])["s"] == {"detach": ["L"]}
     factor = object()
 
     def program(T):
         return T.ones(2) * len([factor])
 
     explorer = Explorer(program)
-    explorer.link_asked += 1
-    assert "factor is made outside" in explorer.link["why"]
+    explorer.questions = {"link": {"n": 1}}
+    assert "factor is made outside" in explorer.answers["link"]["why"]
 
 
 LONG = """\
@@ -457,7 +459,7 @@ def test_a_switch_that_goes_back_runs_nothing_again_and_an_import_from_elsewhere
         for number, state in enumerate([{"no_grad": [2]}, {}, {"no_grad": [2]}, {}], start=1):
             if number == 3:
                 runs.clear()
-            made.state = {**state, "seq": number}
+            made.request = {"state": state, "seq": number}
             accounts.append(made.result["account"])
         again = len(runs)
         made.close()
@@ -516,10 +518,10 @@ out.backward()"""
 
 def test_another_program_is_compared_with_nothing_and_gets_the_view_that_suits_it():
     explorer = explored(no_grad=[5])
-    explorer.state = {"text": ANOTHER, "seq": 1}
+    explorer.request = {"state": {}, "text": ANOTHER, "seq": 1}
     fresh = viz.explore(ANOTHER)
     assert (explorer.view, explorer.place) == (fresh.view, fresh.place) == ("modules", explorer.place)
     assert explorer.result["account"] == "This is another program, so nothing is compared with the one before."
     assert not any(explorer.result["lit"].values())
-    explorer.state = {"text": ANOTHER.replace("ones", "zeros"), "seq": 2}
+    explorer.request = {"state": {}, "text": ANOTHER.replace("ones", "zeros"), "seq": 2}
     assert "Line 4" in explorer.result["account"]

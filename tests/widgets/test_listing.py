@@ -95,14 +95,14 @@ def test_a_switch_of_a_line_with_several_names_begins_with_the_name_that_it_is_o
 
 def test_a_line_written_by_hand_is_a_change_that_both_engines_answer():
     explorer = viz.explore(PROGRAM)
-    explorer.state = {"text": text_of(explorer, ("d = w * x", "d = w * x * x")), "seq": 1}
+    explorer.request = {"state": {}, "text": text_of(explorer, ("d = w * x", "d = w * x * x")), "seq": 1}
     assert explorer.result["code"][3] == "d = w * x * x"
     assert explorer.result["account"].startswith(
         "Line 4 is rewritten: MulBackward0 is recorded; L = 0.64 + 316.8 = 317.5 (was 89)"
     )
     assert explorer.result["verdict"]["agree"]
     assert explorer.program["source"][3] == "d = w * x * x"
-    assert explorer.state == {"source": "\n".join(explorer.program["source"]), "seq": 1}
+    assert explorer.state == {"source": "\n".join(explorer.program["source"])}
 
 
 def test_what_a_switch_would_write_turns_the_switch_on_when_it_is_written_by_hand():
@@ -110,50 +110,51 @@ def test_what_a_switch_would_write_turns_the_switch_on_when_it_is_written_by_han
     by_hand = text_of(
         explorer, ("d = w * x", "with T.no_grad():\n    d = w * x"), ("L.backward()", "L.backward()\nL.backward()")
     )
-    explorer.state = {"text": by_hand, "seq": 1}
+    explorer.request = {"state": {}, "text": by_hand, "seq": 1}
     assert explorer.result["state"] == {"no_grad": [4], "backwards": 2}
     assert "\n".join(explorer.result["code"]) == by_hand
     assert explorer.result["account"].startswith("Line 4 now runs under no_grad, backward() is called twice")
-    explorer.state = {"backwards": 2, "retain_graph": True, "seq": 2}
+    explorer.state = {"backwards": 2, "retain_graph": True}
     assert explorer.result["code"][-2:] == ["L.backward(retain_graph=True)", "L.backward()"]
 
 
 def test_a_switch_works_on_a_program_that_was_edited_by_hand():
     explorer = viz.explore(PROGRAM)
-    explorer.state = {"text": text_of(explorer, ("x = T.tensor([1.0, 2.0])\n", "")).replace("w * x", "w * 2"), "seq": 1}
+    text = text_of(explorer, ("x = T.tensor([1.0, 2.0])\n", "")).replace("w * x", "w * 2")
+    explorer.request = {"state": {}, "text": text, "seq": 1}
     source = explorer.state["source"]
-    explorer.state = {"source": source, "retain_grad": ["d"], "seq": 2}
+    explorer.state = {"source": source, "retain_grad": ["d"]}
     assert explorer.result["code"][:4] == [*source.splitlines()[:3], "d.retain_grad()"]
-    explorer.state = {"seq": 3}
+    explorer.state = {}
     assert "\n".join(explorer.result["code"]) == PROGRAM
 
 
 def test_a_syntax_error_keeps_the_last_graph_and_says_where():
     explorer = viz.explore(PROGRAM, state={"no_grad": [4]})
     before = explorer.result
-    explorer.state = {"no_grad": [4], "text": text_of(explorer, ("- 1.0", "- ")), "seq": 1}
+    explorer.request = {"state": {"no_grad": [4]}, "text": text_of(explorer, ("- 1.0", "- ")), "seq": 1}
     after = explorer.result
     assert after["refused"]
     assert after["line"] == 10
     assert "line 10" in after["account"]
     assert after["sides"] == before["sides"]
     assert after["state"] == {"no_grad": [4]}
-    assert explorer.state == {"no_grad": [4], "seq": 1}
-    explorer.state = {"seq": 2}
+    assert explorer.state == {"no_grad": [4]}
+    explorer.state = {}
     assert "\n".join(explorer.result["code"]) == PROGRAM
 
 
 def test_the_sentence_about_a_dragged_number_compares_with_where_the_drag_began():
     explorer = viz.explore("w = T.tensor(1.0, requires_grad=True)\nL = w * w\nL.backward()")
     for seq, value in enumerate((1.5, 2.0, 3.0), 1):
-        explorer.state = {"values": {"w": value}, "drag": "a", "seq": seq}
+        explorer.request = {"state": {"values": {"w": value}}, "drag": "a", "seq": seq}
     assert explorer.result["account"] == "w is 3: L = 3 × 3 = 9 (was 1); w.grad = 3 + 3 = 6 (was 2)."
-    explorer.state = {"values": {"w": 4.0}, "drag": "b", "seq": 4}
+    explorer.request = {"state": {"values": {"w": 4.0}}, "drag": "b", "seq": 4}
     assert explorer.result["account"] == "w is 4: L = 4 × 4 = 16 (was 9); w.grad = 4 + 4 = 8 (was 6)."
     assert "drag" not in explorer.result["state"]
     explorer = viz.explore(PROGRAM)
     for seq, number in enumerate(("2", "3"), 1):  # one that is written in any line
-        explorer.state = {"text": PROGRAM.replace("- 1.0", f"- {number}.0"), "drag": "a", "seq": seq}
+        explorer.request = {"state": {}, "text": PROGRAM.replace("- 1.0", f"- {number}.0"), "drag": "a", "seq": seq}
     assert explorer.result["account"].startswith(
         "Line 9 has 3.0 instead of 1.0: L = 1.44 + 130 = 131.4 (was 89); w.grad[1] = −136.8 × 2"
     )
@@ -173,5 +174,5 @@ def test_the_verdict_says_where_the_engines_differ_and_an_error_of_both_is_shown
     assert (error["engines"], error["type"]) == ([CORE, TORCH], "RuntimeError")
     assert explorer.result["verdict"]["agree"]
     assert explorer.result["verdict"]["compared"].endswith(", RuntimeError")
-    explorer.state = {"why": "The program is as it was written", "seq": 1}
+    explorer.request = {"state": {}, "why": "The program is as it was written", "seq": 1}
     assert explorer.result["account"].startswith("The program is as it was written: the error is gone")

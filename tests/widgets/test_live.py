@@ -36,8 +36,8 @@ async def cell():
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a kernel does between its messages
     threading.Thread(target=interrupt).start()
     for number, value in enumerate((1.25, 2.0, 1.5), start=1):
-        state = {"values": {"a": value}, "seq": number}
-        threading.Thread(target=setattr, args=(explorer, "state", state)).start()
+        request = {"state": {"values": {"a": value}}, "seq": number}
+        threading.Thread(target=setattr, args=(explorer, "request", request)).start()
         while explorer.result["seq"] != number:
             await asyncio.sleep(0.01)
         print(explorer.result["account"], explorer.result["table"][0]["value"])

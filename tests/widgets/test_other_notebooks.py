@@ -31,7 +31,7 @@ def _(explorer):
     return
 
 _, found = app.run()
-found["explorer"]._update({{"state": {{"requires_grad": {{"w": False}}, "seq": 1}}}})
+found["explorer"]._update({{"request": {{"state": {{"requires_grad": {{"w": False}}}}, "seq": 1}}}})
 found["player"]._update({{"step": 2}})
 result = found["explorer"].widget.result
 print(json.dumps([result["seq"], len(result["sides"]), found["player"].value["step"], found["player"].text[:19]]))

@@ -49,13 +49,13 @@ def test_a_program_runs_as_it_was_posted(what):
         if "spaces" not in says
         else "Pasted text was cleaned: spaces and signs made plain."
     ) * bool(says)
-    explorer.state = {"no_grad": [1], "seq": 1}
+    explorer.state = {"no_grad": [1]}
     assert "Pasted" not in explorer.result["account"]
 
 
 def test_what_is_pasted_into_the_editor_is_cleaned_as_well():
     explorer = viz.explore("x = T.ones(2)")
-    explorer.state = {"text": "x = T.ones(2)\nprint 'x', x", "seq": 1}
+    explorer.request = {"state": {}, "text": "x = T.ones(2)\nprint 'x', x", "seq": 1}
     assert explorer.result["code"][1] == "print('x', x)"
     assert explorer.result["account"].startswith("Pasted text was cleaned: print made a function.")
 

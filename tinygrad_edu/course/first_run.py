@@ -178,13 +178,13 @@ async def _press_a_switch(port: int, token: str, kernel: str) -> None:
         if kind == "error":
             raise RuntimeError(f"{content['ename']}: {content['evalue']}"[:SHORT])
         state = content.get("data", {}).get("state", {}) if kind in ("comm_open", "comm_msg") else {}
-        if kind == "comm_open" and "place" in state:
+        if kind == "comm_open" and "request" in state:
             explorer = content["comm_id"]
         # The reply to the cell itself comes on another channel, and may overtake what the cell shows.
         elif content.get("execution_state") == "idle" and message["parent_header"].get("msg_id") == asked:
             if not explorer:
                 raise RuntimeError("the explorer sent nothing to the page")
-            change = {"state": {"state": {"requires_grad": {"w": False}, "seq": 1}}, "method": "update"}
+            change = {"state": {"request": {"state": {"requires_grad": {"w": False}}, "seq": 1}}, "method": "update"}
             await say("comm_msg", {"comm_id": explorer, "data": {**change, "buffer_paths": []}})
         elif content.get("comm_id") == explorer and "result" in state and json.loads(state["result"]).get("seq") == 1:
             return

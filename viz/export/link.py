@@ -64,7 +64,7 @@ def address(
         base = os.environ.get(BASE_VARIABLE, "explore.html")
     shown: dict[str, Any] = {"p": _with_outer_names(source, namespace)}
     if state:
-        shown["s"] = {name: value for name, value in state.items() if name not in ("seq", "drag", "why", "text")}
+        shown["s"] = dict(state)
         shown["p"] = shown["s"].pop("source", shown["p"])
     if view:
         shown["v"] = view

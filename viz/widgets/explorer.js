@@ -27,6 +27,7 @@ function renderExplorer({ model, el, set, listen }) {
   let changes = null; // by engine, what the answer shown has changed
   const before = {}; // by engine, what was counted for a page without a kernel
   let counted = {}; // the numbers that were asked for last: {engine, key, of, index, n}
+  let taught = ""; // the id of the lesson on a mistake
   let failed = null; // the line of the listing that raised
   let measured = null; // a report of the stage's room, about to be made
   let opened = false; // whether the place of the stage is settled
@@ -35,9 +36,9 @@ function renderExplorer({ model, el, set, listen }) {
   const choice = (label, onclick, more = {}) => h("button", { type: "button", class: "tgv-choice", onclick, ...more }, label);
   const command = (label, onclick, more = {}) => h("button", { type: "button", class: "tgv-text-button", onclick, ...more }, label);
   const { devices, default_dtypes: dtypes } = model.get("program");
-  const undoButton = command("undo", () => state.goBack(1), { title: "Undo the last change (Ctrl+Z)" });
-  const redoButton = command("redo", () => state.redo(), { title: "Redo the last undone change (Ctrl+Shift+Z)" });
-  const undoList = h("select", { "aria-label": "Go back to before a change", onchange: () => state.goBack(Number(undoList.value)) });
+  const undoButton = command("undo", () => state.move(-1), { title: "Undo the last change (Ctrl+Z)" });
+  const redoButton = command("redo", () => state.move(1), { title: "Redo the last undone change (Ctrl+Shift+Z)" });
+  const undoList = h("select", { "aria-label": "Go back to before a change", onchange: () => state.move(-undoList.value) });
   const resetButton = command("reset", reset, { title: "The program as it was written" });
   const editButton = command("edit", () => (editor.isOpen ? editor.close() : openEditor()), { "aria-pressed": "false", title: "Edit the program" });
   const deviceButtons = Object.entries(devices).map(([device, reason]) =>
@@ -70,7 +71,7 @@ function renderExplorer({ model, el, set, listen }) {
   } });
   engines.onHere = (line) => listing.showHere(line, failed);
   const codeBox = new CodeBox();
-  const linkButton = new LinkButton(() => set("link_asked", model.get("link_asked") + 1), "link");
+  const linkButton = new LinkButton(() => ask("link"), "link");
   const account = h("p", { class: "tgv-account", role: "status", "aria-live": "polite" });
   const errors = h("div", { class: "tgv-errors" });
   const ways = h("div", { class: "tgv-ways", role: "group", "aria-label": "Ways to fix the error" });
@@ -108,7 +109,7 @@ function renderExplorer({ model, el, set, listen }) {
   function openAt(width, height) {
     opened = true;
     const narrow = width < NARROW; // there "below" is only higher
-    if (!narrow && model.get("history").length) return false;
+    if (!narrow && model.get("history").at) return false;
     const beside = width * (width < WIDE ? 0.6 : 0.62) - 1;
     const sizes = narrow ? { beside: [width, LOW - 1], below: [width, high - 1] } : { beside: [beside, height], below: [width, height - ABOVE] };
     const known = model.get("sizes");
@@ -117,10 +118,9 @@ function renderExplorer({ model, el, set, listen }) {
     return true;
   }
 
-  const drawPlace = () => { root.dataset.place = model.get("place"); };
-
   // --- state ---
-  const state = new State(model, {
+  const first = JSON.parse(model.get("result"));
+  const state = new State(model, first.state, {
     changed: drawSwitches, answered: drawResult, asked: () => root.setAttribute("aria-busy", "true"),
     slow: () => {
       engines.doubt();
@@ -154,13 +154,14 @@ function renderExplorer({ model, el, set, listen }) {
 
   function drawHistory() {
     const history = model.get("history");
-    redoButton.setAttribute("aria-disabled", String(!model.get("future").length));
     if (history === listed) return; // as within a drag
     listed = history;
-    undoButton.setAttribute("aria-disabled", String(!history.length));
-    undoList.replaceChildren(h("option", { value: "0" }, `${history.length} change${history.length === 1 ? "" : "s"}`),
-      ...history.map(({ label }, index) => h("option", { value: String(history.length - index) }, `before: ${label}`)).reverse());
-    undoList.style.visibility = history.length ? "visible" : "hidden"; // its place is kept
+    const { labels, at } = history;
+    redoButton.setAttribute("aria-disabled", String(at === labels.length));
+    undoButton.setAttribute("aria-disabled", String(!at));
+    undoList.replaceChildren(h("option", { value: "0" }, `${at} change${at === 1 ? "" : "s"}`),
+      ...labels.slice(0, at).map((label, index) => h("option", { value: String(at - index) }, `before: ${label}`)).reverse());
+    undoList.style.visibility = at ? "visible" : "hidden"; // its place is kept
   }
 
   function drawSwitches() {
@@ -174,6 +175,7 @@ function renderExplorer({ model, el, set, listen }) {
 
   // --- result ---
   function drawResult(result, asked = null) {
+    root.dataset.place = result.place ?? "";
     if (!result.refused) seen = result.seq; // else the pictures of the answer before stay
     if (model.get("program") !== program) {
       program = model.get("program");
@@ -254,45 +256,53 @@ function renderExplorer({ model, el, set, listen }) {
       [engine, { ...made, views: drawn(engine, made.views), change: changeOf(engine, false) }])));
   }
 
+  // --- questions about what is shown, and Python's answers ---
+  function ask(kind, what = {}) {
+    const asked = model.get("questions");
+    const question = { ...what, n: (asked[kind]?.n ?? 0) + 1 };
+    set("questions", { ...asked, [kind]: question });
+    return question;
+  }
+
+  const takes = { numbers: takeNumbers, link: (answer) => linkButton.take(answer), lesson: showLesson };
+
   // --- the numbers behind a node ---
   function openNumbers(engine, key) {
-    if (!model.widget_manager && !model.get("sheets")?.[engine]) return false; // nobody there who could count
+    if (!model.widget_manager && !other.sheets?.[engine]) return false; // nobody there who could count
     counted = { engine };
     numbers.open(key);
     return true;
   }
 
   function askForNumbers(what) {
-    const now = counted = { engine: counted.engine, ...what, n: (counted.n ?? 0) + 1 };
-    if (model.widget_manager) return set("asked", counted);
-    before[counted.engine] ??= new Sheets(model.get("sheets")[counted.engine]);
-    before[counted.engine].find(what).then((sheet) => { if (now === counted && numbers.key !== null) numbers.show(sheet); });
+    const now = counted = { engine: counted.engine, ...what };
+    if (model.widget_manager) return (counted = ask("numbers", now));
+    before[now.engine] ??= new Sheets(other.sheets[now.engine]);
+    before[now.engine].find(what).then((sheet) => { if (now === counted && numbers.key !== null) numbers.show(sheet); });
   }
 
-  function takeNumbers() {
-    const sheet = JSON.parse(model.get("numbers"));
-    if (numbers.key === null || sheet.n !== counted.n) return;
-    numbers.show(sheet.tables ? sheet : null);
+  function takeNumbers(sheet) {
+    if (numbers.key !== null && sheet.n === counted.n) numbers.show(sheet.tables ? sheet : null);
   }
 
   // --- the lesson on a mistake ---
   function askForLesson(name) {
-    if (name === model.get("mistake")) return showLesson(); // it is there
+    if (taught && name === model.get("questions").lesson.name) return showLesson({ lesson: taught }); // it is there
     lesson.hidden = false;
     lesson.replaceChildren(h("p", { class: "tgv-missing", role: "status" }, "The mistake and its fixes are run…"));
-    set("mistake", name);
+    ask("lesson", { name });
   }
 
   /** Show the lesson on a mistake, made by Python, below the explorer. */
-  async function showLesson() {
-    const made = model.get("lesson");
+  async function showLesson({ lesson: made }) {
+    taught = made;
     lesson.hidden = !made;
     if (!made) return lesson.replaceChildren();
     const manager = model.widget_manager;
     const view = await manager.create_view(await manager.get_model(made));
-    if (made !== model.get("lesson")) return view.remove();
+    if (made !== taught) return view.remove();
     const close = command("close this lesson", () => {
-      set("mistake", "");
+      ask("lesson", { name: "" });
       root.focus();
     });
     lesson.replaceChildren(close, view.el);
@@ -304,33 +314,25 @@ function renderExplorer({ model, el, set, listen }) {
     const field = event.target.matches("input:not([type=range])") || (event.target === editor.area && editor.isAhead);
     if ((event.ctrlKey || event.metaKey) && !event.altKey && !field) {
       const key = event.key.toLowerCase();
-      const action = key === "z" && !event.shiftKey ? () => state.goBack(1) : key === "y" || key === "z" ? () => state.redo() : null;
-      if (action) {
-        action();
-        event.preventDefault();
-        event.stopPropagation();
-      }
-      return;
+      if (key !== "z" && key !== "y") return;
+      state.move(key === "z" && !event.shiftKey ? -1 : 1);
+      event.preventDefault();
+      return event.stopPropagation();
     }
     engines.key(event);
   });
 
-  drawPlace();
-  drawResult(JSON.parse(model.get("result")));
+  drawResult(first);
   takeOther();
   listen({
-    "change:link": () => linkButton.take(model.get("link")),
+    "change:answers": () => Object.entries(JSON.parse(model.get("answers"))).forEach(([kind, answer]) => takes[kind](answer)),
     "change:result": () => state.take(JSON.parse(model.get("result"))),
-    "change:place": drawPlace,
     "change:view": () => engines.setView(model.get("view")),
     "change:split": () => engines.setSplit(model.get("split")),
     "change:other": takeOther,
     "change:step": () => engines.goTo(model.get("step")),
-    "change:state": () => state.follow(),
+    "change:request": () => state.follow(),
     "change:history": drawHistory,
-    "change:future": drawHistory,
-    "change:lesson": showLesson,
-    "change:numbers": takeNumbers,
   });
   return () => {
     state.close();

@@ -46,8 +46,7 @@ from viz.widgets.mistake import MistakeView
 from viz.widgets.runs import SEED, Run, Runs
 
 _PAUSE = 0.2  # seconds to wait for the next change of a slider before drawing hidden views
-_KEPT = ("code", "codes", "origin", "owner", "sides", "table", "errors", "verdict")
-_OF_THE_QUESTION = ("seq", "drag", "why", "text")  # entries of a page's message that are not part of the state
+_KEPT = ("code", "codes", "origin", "owner", "place", "sides", "table", "errors", "verdict")
 # The sizes of a stage in these places, as a page measured them last: for the next explorer.
 _sizes = [{"beside": [round(side) for side in BESIDE], "below": [round(side) for side in BELOW]}]
 DEFAULTS = ("float32", "float64", "float16")  # choices for PyTorch's default dtype
@@ -73,7 +72,7 @@ def explore(program: str | Callable[..., Any], engine: Any = None, **options: An
             Text that uses networks or tensors of the caller runs on their engine alone, and so does a function without
             arguments, such as a training step. Whatever it changes there is put back after each run.
         engine: an engine of your own that takes the place of ours (docs/engines.md).
-        options: traits to start from: `view`, `state`.
+        options: what to start from: `view`, `state`.
 
     Raises:
         ProgramError: the program cannot be read; the message says which line.
@@ -91,97 +90,101 @@ def explore(program: str | Callable[..., Any], engine: Any = None, **options: An
 class Explorer(Live):
     """Shows a program with its switches, and the graph that both engines build for it.
 
-    Traits: `state` (the switches, by line and name of the program; can be set from Python), `result` (of the last run),
-    `history` (states to go back to), `future` (states that were undone), `view` ("modules", "values" or "grad_fn"; a
-    program that runs modules starts with them), `step` (-1: the last), `place` ("beside" the code or "below" it: where
-    the whole graph fits at first; in a narrow page both are below it, and "below" is higher), `sizes` (of a stage in
-    these places, in pixels), `room` (of the stage, in pixels).
+    `state` has the switches, by line and name of the program, and as `source` the program after edits by hand; `result`
+    is what both engines did with it. `place` is "beside" the code or "below" it: where the whole graph fits at first
+    (in a narrow page both are below it, and "below" is higher). What can be set: `state`, `view` ("modules", "values"
+    or "grad_fn"; a program that runs modules starts with them), `split`, `step` (-1: the last).
 
-    `state["source"]` is the program after edits by hand. A page requests an edit by `state["text"]`: a whole listing,
-    which is read back into a program and its switches.
+    A page writes `request`, `questions` and `history`, Python `result` and `answers`. A trait is sent as a whole, so
+    they are several: a step does not send the history again, and neither a number nor the hidden view the result.
     """
 
     _esm = bundle.script("explorer.js")
     _css = bundle.style("common.css", "explorer.js")
 
-    program = traitlets.Dict().tag(sync=True)
-    state = traitlets.Dict().tag(sync=True)
+    # What to run: `state`, and of a page also `seq`, the number that the result repeats, and `text` (a listing after an
+    # edit by hand, to be read back into a state), `drag` (the drag that it is part of) or `why` (what is said of it).
+    request = traitlets.Dict().tag(sync=True)
+    program = traitlets.Dict().tag(sync=True)  # its lines, and the switches beside them
     result = traitlets.Dict().tag(**_TEXT)
-    history: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
-    future: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
     other = traitlets.Dict().tag(**_TEXT)  # the hidden view, sent a moment after `result`
     # Each engine's SVG by view, apart from the changes of each step, which are all that most answers contain.
     values_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     grad_fn_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     modules_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
-    asked = traitlets.Dict().tag(sync=True)  # the element whose numbers a page asks for, and which entry of it
-    numbers = traitlets.Dict().tag(**_TEXT)  # the answer
-    # All answers by engine, packed, for a page without a kernel.
-    sheets: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
-    link_asked = traitlets.Int(0).tag(sync=True)  # how often a page asked for the program's link
-    link = traitlets.Dict().tag(sync=True)  # the answer
-    mistake = traitlets.Unicode("").tag(sync=True)  # the mistake whose lesson is shown below
-    lesson = traitlets.Unicode("").tag(sync=True)  # the id of this lesson's widget
+    questions = traitlets.Dict().tag(sync=True)  # about what is shown: of each kind the last, with a number `n`
+    answers = traitlets.Dict().tag(**_TEXT)  # to the new ones among them
+    # The page's changes: their `labels`, the `states` before, between and after them, and the one that it is `at`.
+    history: traitlets.Dict[str, Any] = traitlets.Dict({"labels": [], "states": [None], "at": 0}).tag(sync=True)
     view = traitlets.Unicode("").tag(sync=True)
     split = traitlets.Bool(False).tag(sync=True)  # whether PyTorch's own graph is shown beside ours
     step = traitlets.Int(-1).tag(sync=True)
-    place = traitlets.Unicode("").tag(sync=True)
-    sizes: traitlets.Dict[str, list[int]] = traitlets.Dict().tag(sync=True)  # measured by the page when it opens
+    sizes: traitlets.Dict[str, list[int]] = traitlets.Dict().tag(sync=True)  # of a stage in each place, in pixels
     room: traitlets.List[int] = traitlets.List().tag(sync=True)  # the space for one graph, measured by the page
 
+    place = ""
     _later: asyncio.TimerHandle | None = None  # the timer that draws the other view
     _also: tuple[Room, ...] = ()  # further rooms to draw for
     _lesson: MistakeView | None = None
-    _settling = False  # whether the new state is one that has already run
 
-    def __init__(self, program: Program | str | Callable[..., Any], engine: Any = None, **traits: Any):
+    def __init__(
+        self,
+        program: Program | str | Callable[..., Any],
+        engine: Any = None,
+        state: dict[str, Any] | None = None,
+        **traits: Any,
+    ):
         self._written: Program = program if isinstance(program, Program) else parse(program)
-        self._parsed = self._written  # the current program, after edits by hand
         self._runs = Runs(engine)
         self._last = Run(self._written, {}, Edited("", (), ()))
-        self._drag: tuple[Any, Run] | None = None  # a number that is being dragged, and the run before that
         self._kept = Kept()
         self._prefix = scene.new_identity()
         traits.setdefault("sizes", dict(_sizes[-1]))
-        super().__init__(program=self._description(), **traits)
-        self.observe(self._asked, "state")
+        super().__init__(program=self._description(), request={"state": state or {}}, **traits)
+        self.observe(lambda change: self._at_home(self._answer), "request")
         self.observe(lambda change: self._at_home(self._opened), "sizes")
         self.observe(lambda change: self._at_home(self._fit), "room")
-        self.observe(lambda change: self._at_home(self._teach), "mistake")
-        self.observe(lambda change: self._at_home(self._tell_numbers), "asked")
-        self.observe(lambda change: self._at_home(self._tell_link), "link_asked")
+        self.observe(lambda change: self._at_home(lambda: self._reply(change.old)), "questions")
 
-    def _asked(self, change: Any) -> None:
-        if not self._settling:
-            self._at_home(self._answer)
+    @property
+    def state(self) -> dict[str, Any]:
+        return dict(self.result["state"])
 
-    def _tell_link(self) -> None:
+    @state.setter
+    def state(self, state: dict[str, Any]) -> None:
+        self.request = {"state": {**state}}
+
+    def _reply(self, before: dict[str, Any]) -> None:
+        """Answer the questions that are new. Those that a page asks while this is busy come in one message."""
+        ways = {"numbers": self._numbers, "link": self._link, "lesson": self._teach}
+        asked = {kind: what for kind, what in self.questions.items() if what != before.get(kind)}
+        self.answers = {kind: {**ways[kind](what), "n": what["n"]} for kind, what in asked.items()}
+
+    def _link(self, asked: dict[str, Any]) -> dict[str, str]:
         program = self._written
-        answer = link.answer(program.source, program.namespace, state=self.state, view=self.view, step=self.step)
-        self.link = {**answer, "n": self.link_asked}
+        return link.answer(program.source, program.namespace, state=self.state, view=self.view, step=self.step)
 
-    def _tell_numbers(self) -> None:
+    def _numbers(self, asked: dict[str, Any]) -> dict[str, Any]:
         """The tables and the arithmetic of the element asked for; a large array is recorded once more, in full."""
-        engine, element = str(self.asked.get("engine")), str(self.asked.get("key"))
+        engine, element = str(asked["engine"]), str(asked["key"])
         recording = self._recordings.get(engine)
         key = key_of(recording, element) if recording is not None else None
         if recording is None or key is None:
-            self.numbers = {"n": self.asked.get("n")}
-            return
+            return {}
         if summarised(recording, key):
             if engine not in self._last.whole:
                 with keeping(KEPT), interruptible():
                     last = self._last
                     last.whole[engine], _ = self._runs.recorded(last.program, engine, last.edited.source, last.state)
             recording = self._last.whole[engine]
-        self.numbers = {**asked_for(recording, self.asked), "n": self.asked.get("n")}
+        return asked_for(recording, asked)
 
-    def _teach(self) -> None:
-        """Create the lesson on the requested mistake, and close the previous one."""
+    def _teach(self, asked: dict[str, Any]) -> dict[str, str]:
+        """Create the lesson on the mistake asked for, if any, and close the previous one."""
         if self._lesson is not None:
             self._lesson.close()
-        self._lesson = MistakeView(lesson_on(self.mistake)) if self.mistake else None
-        self.lesson = self._lesson.model_id if self._lesson is not None else ""
+        self._lesson = MistakeView(lesson_on(asked["name"])) if asked["name"] else None
+        return {"lesson": self._lesson.model_id if self._lesson is not None else ""}
 
     def _begin(self) -> None:
         self._answer()
@@ -218,8 +221,8 @@ class Explorer(Live):
             if not omitted[place][first] and (first == MODULES or not order[place][1]):
                 break
         place = min(order, key=lambda place: order[place])
+        self.place = place
         with self.hold_sync():
-            self.place = place
             self.room = self.sizes[place]
             if anew or not self.view:
                 offered = [view for view in omitted[place] if view in (MODULES, VIEWS[0])]
@@ -237,7 +240,7 @@ class Explorer(Live):
             sides.append(side)
         with self.hold_sync():
             self._show(pictures)
-            self.result = {**self.result, "sides": sides}
+            self.result = {**self.result, "sides": sides, "place": self.place}
         self._draw_others_soon()
 
     def _draw_others_soon(self) -> None:
@@ -251,7 +254,6 @@ class Explorer(Live):
     def draw_for(self, *rooms: Room) -> None:
         """Draw every view for other rooms as well, and count all numbers, for a page that can ask no kernel later."""
         self._also = rooms
-        self.sheets = {engine: packed(all_sheets(one)) for engine, one in self._recordings.items() if engine == CORE}
         self._fit()
         if self._later is not None:
             self._later.cancel()
@@ -263,14 +265,13 @@ class Explorer(Live):
             self._later.cancel()
         if self._lesson is not None:
             self._lesson.close()
-        self._drag = None
         super().close()
 
     def _draw_other(self, result: dict[str, Any]) -> None:
         self._later = None
         if result is not self.result or result.get("refused"):
             return
-        pictures, others = {}, {}
+        pictures, others, sheets = {}, {}, {}
         for side in result["sides"]:
             engine, first = side["engine"], side.get("scene")
             if "missing" in side:
@@ -282,9 +283,11 @@ class Explorer(Live):
                 fresh = {key: rows for key, rows in made["details"].items() if key not in first["details"]}
                 made = {"views": made["views"], "details": fresh}
             others[engine], pictures[engine] = made, _taken_out(made)
+            if self._also and engine == CORE:  # nobody will be there to count
+                sheets[engine] = packed(all_sheets(self._recordings[engine]))
         with self.hold_sync():
             self._show(pictures)
-            self.other = {"seq": result["seq"], "scenes": others}
+            self.other = {"seq": result["seq"], "scenes": others, "sheets": sheets}
         self._keep()
 
     def _show(self, pictures: dict[str, dict[str, str]]) -> None:
@@ -297,49 +300,53 @@ class Explorer(Live):
     def _run(self) -> None:
         """Run the program as the page requests, on both engines, and send the result in one message."""
         began = time.perf_counter()
-        asked = {name: self.state.get(name) for name in _OF_THE_QUESTION}
-        state = {name: value for name, value in self.state.items() if name not in _OF_THE_QUESTION}
-        result: dict[str, Any] = {"seq": asked["seq"] or 0}
-        program = self._parsed
+        asked, last = self.request, self._last
+        state, text, drag = asked["state"], asked.get("text"), asked.get("drag")
+        result: dict[str, Any] = {"seq": asked.get("seq", 0)}
         try:
-            self._parsed, state = self._wanted(state, asked["text"])
-            edited = edit(self._parsed, state)
-            anew = asked["text"] is not None and is_another(self._last.listing, edited.source.splitlines())
+            program, state = self._wanted(state, text)
+            edited = edit(program, state)
+            anew = text is not None and is_another(last.listing, edited.source.splitlines())
             with interruptible():
-                run = self._runs.both(self._parsed, edited, state)
+                run = self._runs.both(program, edited, state)
                 pictures = self._pictures(run, anew)
         except (ProgramError, KeyboardInterrupt) as error:
-            self._refuse(error, program, asked["text"] is not None, result)
+            # Code that cannot run stays in the editor, not in the state.
+            self._refuse(error, {**result, "state": state if text is None else last.state})
             return
-        before = Run(self._parsed, {}, edited) if anew else self._before(asked["drag"])
+        # A change is compared with the last run, or with the run before its number began to be dragged.
+        since = last.since if drag is not None and drag == last.drag else None
+        before = Run(program, {}, edited) if anew else since or last
+        if drag is not None and not anew:
+            run = replace(run, drag=drag, since=replace(before, since=None))
         self._last = run
-        is_new = program is not self._parsed or not before.recordings
-        told = run.told(before, asked["why"] or "") if before.recordings else ANOTHER * anew
+        is_new = program is not last.program or not before.recordings
+        told = run.told(before, asked.get("why", "")) if before.recordings else ANOTHER * anew
         both = [engine for engine in run.recordings if engine in before.recordings]
         result |= {
             "code": run.listing,
-            "codes": codes(edited.source, self._parsed, state, dict.fromkeys(run.random, SEED)),
+            "codes": codes(edited.source, program, state, dict.fromkeys(run.random, SEED)),
             "origin": list(edited.origin),
             "owner": list(edited.owner),
             "sides": run.sides,
             "table": run.rows,
             "errors": errors_of(run.sides),
             "verdict": run.verdict,
-            "account": f"{self._parsed.cleaned * is_new} {told}".strip(),
+            "account": f"{program.cleaned * is_new} {told}".strip(),
             "lit": {engine: lit(before.recordings[engine], run.recordings[engine]) for engine in both},
             "cause": cause_of(run) if self._runs.own is None else "",
-            "fixes": fixes(self._parsed, state, run.first, self._works) if run.first is not None else [],
+            "fixes": fixes(program, state, run.first, self._works) if run.first is not None else [],
             "state": state,
+            "place": self.place,
             "took": round((time.perf_counter() - began) * 1000, 1),
         }
         with self.hold_sync():
             if is_new:
-                parts = parts_of(self._parsed, run.first, state.get("frozen") or {}) if run.first is not None else []
+                parts = parts_of(program, run.first, state.get("frozen") or {}) if run.first is not None else []
                 self.program = self._description(run.tensors(), parts)
             if anew:
                 self.step = -1
             self._show(pictures)
-            self._settle({**state, "seq": result["seq"]} if asked["text"] is not None else None)
             self.result = result
 
     def _pictures(self, run: Run, anew: bool = False) -> dict[str, dict[str, str]]:
@@ -361,12 +368,12 @@ class Explorer(Live):
         Raises:
             ProgramError: no program can be written with these switches.
         """
-        edited = edit(self._parsed, state)
-        kept = self._kept
+        program, kept = self._last.program, self._kept
+        edited = edit(program, state)
         self._kept = kept.branch()
         try:
-            if self._runs.remembers(self._parsed, edited.source):
-                self._pictures(self._runs.both(self._parsed, edited, state))
+            if self._runs.remembers(program, edited.source):
+                self._pictures(self._runs.both(program, edited, state))
         finally:
             self._kept = kept
 
@@ -374,23 +381,22 @@ class Explorer(Live):
         """The program and the switches that the page requests."""
         cleaned = ""
         if text is not None:
-            program, switches = read_back(text, self._parsed)
+            program, switches = read_back(text, self._last.program)
             cleaned = program.cleaned
             source = {} if program.source == self._written.source else {"source": program.source}
             state = {**switches, **source, **{name: state[name] for name in PYTORCH if name in state}}
         wanted = state.get("source", self._written.source)
         if wanted == self._written.source:
             return self._written, state
-        if wanted == self._parsed.source:
-            return self._parsed, state
+        if wanted == self._last.program.source:
+            return self._last.program, state
         return replace(reread(wanted, self._written), cleaned=cleaned), state
 
-    def _refuse(self, error: BaseException, program: Program, written_by_hand: bool, result: dict[str, Any]) -> None:
+    def _refuse(self, error: BaseException, result: dict[str, Any]) -> None:
         """Say why nothing has run. The pictures of the last run stay, since they belong to the last code that ran."""
-        self._parsed = program
         message = str(error) or "stopped"
         sentence = explain(type(error).__name__, message)
-        bare = edit(program, {})  # the listing if nothing has run to its end yet
+        bare = edit(self._last.program, {})  # the listing if nothing has run to its end yet
         kept: dict[str, Any] = {
             "code": bare.source.splitlines(),
             "origin": list(bare.origin),
@@ -399,28 +405,7 @@ class Explorer(Live):
         }
         if isinstance(error, ProgramError):
             result["line"] = error.line
-        if written_by_hand:  # code that cannot run stays in the editor, not in the state
-            result["state"] = self._last.state
-            self._settle({**self._last.state, "seq": result["seq"]})
         self.result = {**kept, **result, "account": f"Not run: {message}. {sentence}".strip(), "refused": True}
-
-    def _settle(self, state: dict[str, Any] | None) -> None:
-        """Set `state` to what has run, without running it again."""
-        if state is None:
-            return
-        self._settling = True
-        try:
-            self.state = state
-        finally:
-            self._settling = False
-
-    def _before(self, drag: Any) -> Run:
-        """What a change is compared with: the last run, or the run before a number began to be dragged."""
-        if drag is None:
-            self._drag = None
-        elif self._drag is None or self._drag[0] != drag:
-            self._drag = drag, self._last
-        return self._last if self._drag is None else self._drag[1]
 
     def _drawn(
         self, engine: str, recordings: dict[str, Recording], agree: bool | None, without: Iterable[str] | None = None
@@ -452,7 +437,7 @@ class Explorer(Live):
 
     def _description(self, values: Sequence[str] = (), parts: Sequence[Part] = ()) -> dict[str, Any]:
         """What the browser needs to know about the program: its lines, and the switches beside them."""
-        program = self._parsed
+        program = self._last.program
         return {
             "source": program.source.splitlines(),
             "inputs": [{**vars(one), "kind": one.kind} for one in program.inputs],

@@ -47,6 +47,8 @@ class Run:
     verdict: dict[str, Any] = field(default_factory=dict)
     random: list[str] = field(default_factory=list)  # the sources of random numbers that the program used
     whole: dict[str, Recording] = field(default_factory=dict)  # once more, with every number, where it was asked for
+    drag: Any = None  # the drag of a number that it is part of
+    since: Run | None = None  # the run before this drag
 
     @property
     def listing(self) -> list[str]:

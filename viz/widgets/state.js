@@ -1,5 +1,5 @@
-// The state of an explorer, and its history. A change is one message to Python (`state`), the answer is one message back
-// (`result`). One is under way at a time: what changes meanwhile goes with the next.
+// The state of an explorer, and its history. A change is one message to Python (`request`), the answer is one message back
+// (`result`) with the same number. One is under way at a time: what changes meanwhile goes with the next.
 import { isHeard } from "./js/model.js";
 
 const REMEMBERED = 50; // changes that can be undone
@@ -7,19 +7,23 @@ const SLOW = 700; // milliseconds after which somebody wonders
 
 export class State {
   /** `told` hears what happens: `changed()`, `asked()`, `slow()`, `gone()`, and `answered(result, asked)`. */
-  constructor(model, told) {
-    const { seq = 0, drag: _drag, why: _why, text: _text, ...initial } = model.get("state");
+  constructor(model, initial, told) {
     this.model = model;
     this.told = told;
     this.now = initial;
     this.ran = {}; // the state that the answer in sight is of
-    this.sequence = seq; // of the last message
+    this.sequence = this.number; // of the last message
     this.waiting = false;
     this.overdue = false; // an answer that somebody wonders about
     this.question = null; // what is asked beside the state: {text, drag, why}; null where nothing waits to be asked
     this.answering = null; // the question under way
     this.postponed = []; // changes asked for while a text is under way: they hold for what comes of it
     this.dragged = null; // the drag that the last entry of the history is about
+  }
+
+  /** The number of the last request, by whoever; Python's own has none. */
+  get number() {
+    return this.model.get("request").seq ?? 0;
   }
 
   /** Whether the program stands as it was written. */
@@ -50,27 +54,15 @@ export class State {
     this.send({ text, drag });
   }
 
-  /** Undo the last `count` changes. */
-  goBack(count) {
-    if (this.postpone(() => this.goBack(count))) return;
-    const history = this.model.get("history");
-    if (!count || !history.length) return;
+  /** Undo the last changes, as many as `by` says below 0; or redo one. */
+  move(by) {
+    if (this.postpone(() => this.move(by))) return;
+    const { labels, states, at } = this.model.get("history");
+    if (!by || !(at + by in states)) return;
     this.dragged = null;
-    const taken = history.slice(-count);
-    const after = [...taken.slice(1).map((entry) => entry.state), this.now]; // what each of them had led to
-    this.model.set("future", [...this.model.get("future"), ...taken.map((entry, index) => ({ label: entry.label, state: after[index] })).reverse()]);
-    this.model.set("history", history.slice(0, -count));
-    this.turn(taken[0].state, { why: count === 1 ? `Undone, ${taken[0].label}` : `${count} changes are undone` });
-  }
-
-  redo() {
-    if (this.postpone(() => this.redo())) return;
-    const future = this.model.get("future");
-    if (!future.length) return;
-    const { label, state: next } = future.at(-1);
-    this.model.set("future", future.slice(0, -1));
-    this.model.set("history", [...this.model.get("history"), { label, state: this.now }].slice(-REMEMBERED));
-    this.turn(next, { why: `Redone, ${label}` });
+    this.model.set("history", { labels, states: states.with(at, this.now), at: at + by });
+    const why = by > 0 ? `Redone, ${labels[at]}` : by === -1 ? `Undone, ${labels[at - 1]}` : `${-by} changes are undone`;
+    this.turn(states[at + by], { why });
   }
 
   postpone(work) {
@@ -82,8 +74,9 @@ export class State {
   remember(label, drag) {
     if (drag !== undefined && drag === this.dragged) return;
     this.dragged = drag;
-    this.model.set("history", [...this.model.get("history"), { label, state: this.now }].slice(-REMEMBERED));
-    this.model.set("future", []);
+    const { labels, states, at } = this.model.get("history");
+    const known = [...labels.slice(0, at), label].slice(-REMEMBERED);
+    this.model.set("history", { labels: known, states: [...states.slice(0, at), this.now, null].slice(-REMEMBERED - 1), at: known.length });
   }
 
   turn(next, asked) {
@@ -104,7 +97,7 @@ export class State {
     this.told.asked();
     this.sequence += 1;
     const asked = Object.fromEntries(Object.entries(this.answering).filter(([, value]) => value !== undefined));
-    this.model.set("state", { ...this.now, ...asked, seq: this.sequence });
+    this.model.set("request", { ...asked, state: this.now, seq: this.sequence });
     this.model.save_changes();
     clearTimeout(this.slow);
     isHeard(this.model).then((heard) => heard || this.putBack());
@@ -133,7 +126,8 @@ export class State {
     this.waiting = this.overdue = false;
     const asked = this.answering;
     this.answering = null;
-    if (asked?.text !== undefined && result.state) this.now = result.state;
+    // Python reads the state from a text. Another answer has it too, if it is to the last request of all.
+    if (asked?.text !== undefined || (this.question === null && (asked || result.seq === this.number))) this.now = result.state;
     if (this.question === null) {
       this.told.answered(result, asked);
       this.postponed.splice(0).forEach((work) => work());
@@ -145,9 +139,9 @@ export class State {
 
   /** Take a state that Python, or another view, has set. */
   follow() {
-    const { seq, drag: _drag, why: _why, text: _text, ...next } = this.model.get("state");
+    const { seq, state } = this.model.get("request");
     if (this.waiting || seq === this.sequence) return; // our own, or older than what we have asked for
-    this.now = next;
+    this.now = state;
     this.told.changed();
   }
 

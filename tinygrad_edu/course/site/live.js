@@ -5,7 +5,7 @@ window.tinygradEduModules = {};
 
 // What only Python can answer, by kind of widget: setting it changes nothing, and the page says where it would work.
 const NEEDS_PYTHON = {
-  "viz.widgets.explorer.Explorer": (state, name) => ["state", "history", "future", "link_asked"].includes(name),
+  "viz.widgets.explorer.Explorer": (state, name) => ["request", "history", "questions"].includes(name),
   "viz.widgets.playground.Playground": (state, name) => name === "asked",
   "viz.widgets.builder.Builder": (state, name) => ["steps", "start"].includes(name),
   "viz.widgets.mistake.MistakeView": (state, name, value) => {

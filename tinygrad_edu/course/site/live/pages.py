@@ -20,7 +20,7 @@ _CHECK = re.compile(r"""\bcheck\(\s*["'](\w+)["']""")
 _SCRIPT = '<script type="application/json" id="tgv-live-page">{}</script>'
 
 # What a reader of the first page may do first: press a switch, also one that ends in an error.
-_PRESSES: list[dict[str, Any]] = [{"state": {"no_grad": [1], "seq": 1}}, {"state": {"backwards": 2, "seq": 2}}]
+_PRESSES = [{"request": {"state": state}} for state in ({"no_grad": [1]}, {"backwards": 2})]
 
 _PIECES = ("network.js", "cause.js")  # what an output draws by a script in JupyterLab
 _WIDGETS = {"Explorer": "explorer.js", "MistakeView": "mistake.js"}

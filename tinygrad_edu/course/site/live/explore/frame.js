@@ -13,7 +13,6 @@ const STARTS = "Python is starting. What you change is kept, and answered in a m
 const LONG = "Running … If it never ends, press stop.";
 const HONEST = "torch is tinygrad_edu here, not PyTorch: the same names and rules, computed in this page with NumPy.";
 const BOX = matchMedia("(pointer: coarse), (max-width: 40em)").matches ? "Paste a program here" : "Paste a PyTorch program here, and run it: Ctrl + Enter";
-const OF_A_QUESTION = ["seq", "drag", "why", "text"];
 
 /** What stands between backticks is code. */
 const withCode = (text) => text.split("`").map((part, at) => (at % 2 ? element("code", { textContent: part }) : part));
@@ -184,7 +183,7 @@ export class Frame {
     const name = WIDGETS[String(code).split(" ")[0]];
     if (!name) return;
     const send = (sent) => {
-      this.written = sent.state?.state?.text ?? this.written; // by hand, in the explorer's own editor
+      this.written = sent.state?.request?.text ?? this.written; // by hand, in the explorer's own editor
       this.worker.postMessage(sent);
     };
     if (name === "Explorer" && this.held) {
@@ -245,7 +244,7 @@ export class Frame {
     }
     if (this.written && this.draft === this.written) this.#keep(null);
     this.written = null;
-    const { source, ...state } = Object.fromEntries(Object.entries(result.state ?? {}).filter(([name]) => !OF_A_QUESTION.includes(name)));
+    const { source, ...state } = result.state;
     this.shown = { program: source ?? written, state, view: model.get("view"), step: model.get("step"), split: model.get("split") };
     this.port.postMessage({ type: "state", shown: this.shown, listing: result.code.join("\n"), count: this.count });
   }

@@ -72,8 +72,8 @@ def _linked() -> Any:
 
         def press(self, state: dict[str, Any]) -> None:
             """Set all switches, in one step that can be undone."""
-            self.history = [{"label": "the switches of the link", "state": {}}]
-            self.state = {**state, "seq": 1}
+            self.history = {"labels": ["the switches of the link"], "states": [{}, None], "at": 1}
+            self.state = state
 
         def _choose_place(self, recordings: dict[str, Any], anew: bool = False) -> None:
             self._bare = None if anew else self._bare

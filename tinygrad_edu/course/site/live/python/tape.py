@@ -83,11 +83,11 @@ def press_every_switch(texts: Sequence[str]) -> None:
     for shown in list(_instances.values()):
         if not isinstance(shown, Explorer):
             continue
-        given = {"input": asks, **shown._parsed.namespace}
+        given = {"input": asks, **shown._last.program.namespace}
         for state in states(presses(shown.program["switches"]), texts):
             with contextlib.suppress(ProgramError), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                edited = edit(shown._parsed, state)
+                edited = edit(shown._last.program, state)
                 with engines.load(engines.TORCH).seeded(SEED):
                     record(edited.source, engines.TORCH, inputs=given, limit=STEPS)
 
