@@ -131,6 +131,9 @@ T.distributions.Categorical(logits=T.tensor([float('nan'), 2.]))
 T.manual_seed(0)
     T.autograd.gradgradcheck(lambda a, b: (a * b, a.sum()),
     (T.ones(3, dtype=T.float64, requires_grad=True), T.ones(3, dtype=T.float64, requires_grad=True))); out = T.rand(2)
+T.manual_seed(0); x, b = T.randn(64, 20, requires_grad=True), T.randn(4, 16, 1, requires_grad=True)
+    y = (x.view(4, 16, 20) + b).log_softmax(2); (y * x.view(4, 16, 20).softmax(-1)).sum().backward()
+    out = y, x.grad, b.grad
 x = T.ones(1, 2, 3); out = [m(3, 2, batch_first=True)(x)[0].grad_fn.name() for m in (T.nn.GRU, T.nn.RNN, T.nn.LSTM)]
 class P(T.nn.Parameter): pass
     p = P(T.ones(2)); out = type(p).__name__, type(p * 2).__name__ , p.requires_grad

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
-import math
 import warnings
 from typing import Any
 
@@ -33,53 +32,6 @@ def _steps(optimizer, loss_of, steps):
         optimizer.step()
         losses.append(loss.item())
     return losses
-
-
-def vae_by_distributions(T):
-    T.manual_seed(0)
-    D = T.distributions
-    encoder, decoder = T.nn.Linear(4, 4), T.nn.Linear(2, 4)
-    x = T.rand(8, 4)
-    mean, log_scale = encoder(x).chunk(2, -1)
-    q = D.Independent(D.Normal(mean, log_scale.exp()), 1)
-    prior = D.Independent(D.Normal(T.zeros(2), T.ones(2)), 1)
-    z = q.rsample()
-    loss = (
-        -(D.Independent(D.Bernoulli(logits=decoder(z)), 1).log_prob((x > 0.5).float())).mean()
-        + D.kl_divergence(q, prior).mean()
-    )
-    loss.backward()
-    return loss, encoder.weight.grad
-
-
-def character_rnn_by_hand(T):
-    T.manual_seed(0)
-    text = "hello there, how are you? hello again."
-    chars = sorted(set(text))
-    ids = T.tensor([chars.index(c) for c in text])
-    w_xh, w_hh, w_hq = (T.randn(s) * 0.1 for s in ((len(chars), 8), (8, 8), (8, len(chars))))
-    b_h, b_q = T.zeros(8), T.zeros(len(chars))
-    params = [w_xh, w_hh, b_h, w_hq, b_q]
-    for p in params:
-        p.requires_grad_(True)
-    log, state = [], T.zeros(1, 8)
-    for start in range(0, 30, 10):
-        state = state.detach()
-        loss = 0
-        for i in range(start, start + 7):
-            x = T.nn.functional.one_hot(ids[i : i + 1], len(chars)).float()
-            state = T.tanh(x @ w_xh + state @ w_hh + b_h)
-            loss = loss + T.nn.functional.cross_entropy(state @ w_hq + b_q, ids[i + 1 : i + 2])
-        for p in params:
-            p.grad = None
-        loss.backward()
-        norm = T.sqrt(sum(T.sum(p.grad**2) for p in params))
-        for p in params:
-            if norm > 1:
-                p.grad[:] *= 1 / norm
-            p.data.sub_(0.5 * p.grad)
-        log.append(loss.item())
-    return log
 
 
 def makemore_bigram(T):
@@ -298,88 +250,6 @@ def blitz(T):
     return [*losses, *scores.flatten().tolist(), *map(float, hits)]
 
 
-def word_embedding(T):
-    """Skip-grams with negative samples, drawn by frequency."""
-    nn, F = T.nn, T.nn.functional
-    T.manual_seed(5)
-    words = ["the", "cat", "sat", "on", "the", "mat", "and", "the", "dog", "sat", "on", "the", "cat"]
-    index = {w: i for i, w in enumerate(dict.fromkeys(words))}
-    pairs = [(index[a], index[b]) for i, a in enumerate(words) for b in words[max(0, i - 1) : i + 2] if a != b]
-    weights = T.tensor([words.count(w) for w in index], dtype=T.float).pow(0.75)
-    centre, context = nn.Embedding(len(index), 4), nn.Embedding(len(index), 4)
-    a, b = T.tensor(pairs).t()
-
-    def loss_of():
-        wrong = T.multinomial(weights, len(pairs) * 2, replacement=True).view(-1, 2)
-        near = F.logsigmoid((centre(a) * context(b)).sum(1))
-        far = F.logsigmoid(-T.bmm(context(wrong), centre(a).unsqueeze(2)).squeeze(2)).sum(1)
-        return -(near + far).mean()
-
-    losses = _steps(T.optim.Adagrad([*centre.parameters(), *context.parameters()], lr=0.1), loss_of, 6)
-    likeness = F.cosine_similarity(centre.weight[:1], centre.weight)
-    return [*losses, *likeness.tolist()]
-
-
-def time_series(T):
-    """LSTM cells, one after the other, predict a wave; the optimizer gets a closure."""
-    nn = T.nn
-    T.manual_seed(6)
-    wave = T.sin(T.linspace(0, 6 * math.pi, 40) + T.arange(3).unsqueeze(1))
-    lstm1, lstm2, linear = nn.LSTMCell(1, 6), nn.LSTMCell(6, 6), nn.Linear(6, 1)
-    model = nn.ModuleList([lstm1, lstm2, linear])
-    optimizer = T.optim.RMSprop(model.parameters(), lr=0.01)
-    losses = []
-
-    def closure():
-        optimizer.zero_grad()
-        h1 = c1 = h2 = c2 = T.zeros(3, 6)
-        outputs = []
-        for step in wave[:, :-1].split(1, dim=1):
-            h1, c1 = lstm1(step, (h1, c1))
-            h2, c2 = lstm2(h1, (h2, c2))
-            outputs.append(linear(h2))
-        loss = nn.MSELoss()(T.cat(outputs, dim=1), wave[:, 1:])
-        loss.backward()
-        losses.append(loss.item())
-        return loss
-
-    for _ in range(4):
-        optimizer.step(closure)
-        nn.utils.clip_grad_value_(model.parameters(), 0.5)
-    return losses
-
-
-def neural_style(T):
-    """An image that learns: Gram matrices of features caught by hooks."""
-    nn, F = T.nn, T.nn.functional
-    T.manual_seed(13)
-    features = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.AvgPool2d(2), nn.Conv2d(4, 4, 3), nn.ReLU())
-    features.requires_grad_(False)
-    caught: dict[str, Any] = {}
-    features[1].register_forward_hook(lambda module, args, output: caught.update(style=output))
-    features[4].register_forward_hook(lambda module, args, output: caught.update(content=output))
-
-    def gram(x):
-        a, b, c, d = x.size()
-        rows = x.view(a * b, c * d)
-        return T.mm(rows, rows.t()).div(a * b * c * d)
-
-    content, style = T.rand(1, 1, 8, 8), T.rand(1, 1, 8, 8)
-    features(style)
-    target_style = gram(caught["style"]).detach()
-    features(content)
-    target_content = caught["content"].clone().detach()
-    image = content.clone().requires_grad_(True)
-
-    def loss_of():
-        with T.no_grad():
-            image.clamp_(0, 1)
-        features(image)
-        return 1e3 * F.mse_loss(gram(caught["style"]), target_style) + F.mse_loss(caught["content"], target_content)
-
-    return [*_steps(T.optim.Adam([image], lr=0.05), loss_of, 5), image.mean().item()]
-
-
 def nearest_neighbours(T):
     """k-means and k nearest neighbours without a gradient: distances, scatter, counts, modes."""
     T.manual_seed(17)
@@ -391,92 +261,6 @@ def nearest_neighbours(T):
         centres = sums / T.bincount(nearest, minlength=3).clamp(min=1).unsqueeze(1)
     distance, index = T.cdist(T.zeros(1, 2), points).topk(5, largest=False)
     return [*centres.flatten().tolist(), *distance[0].tolist(), *map(float, nearest[index[0]].tolist())]
-
-
-def packed_sentences(T):
-    """Sentences of different lengths, packed for a recurrent network that reads them in both directions."""
-    nn, rnn = T.nn, T.nn.utils.rnn
-    T.manual_seed(19)
-    sentences = [(T.randint(1, 20, (n,)), float(n % 2)) for n in (5, 3, 8, 2, 6, 4)]
-
-    class Classifier(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.embedding = nn.Embedding(20, 6, padding_idx=0)
-            self.lstm = nn.LSTM(6, 8, num_layers=2, bidirectional=True, batch_first=True)
-            self.head = nn.Linear(16, 1)
-
-        def forward(self, words, lengths):
-            packed = rnn.pack_padded_sequence(self.embedding(words), lengths.cpu(), batch_first=True)
-            out, (hidden, _) = self.lstm(packed)
-            padded, _ = rnn.pad_packed_sequence(out, batch_first=True)
-            last = T.cat((hidden[-2, :, :], hidden[-1, :, :]), dim=1)
-            return T.sigmoid(self.head(last)).squeeze(1), padded.max(dim=1).values
-
-    def collate(batch):
-        batch.sort(key=lambda pair: len(pair[0]), reverse=True)
-        words, labels = zip(*batch, strict=True)
-        return rnn.pad_sequence(words, batch_first=True), T.tensor([len(w) for w in words]), T.tensor(labels)
-
-    model, criterion = Classifier(), nn.BCELoss()
-    optimizer = T.optim.Adam(model.parameters(), lr=0.01)
-    losses = []
-    for _ in range(3):
-        for words, lengths, labels in T.utils.data.DataLoader(sentences, 3, shuffle=True, collate_fn=collate):
-            scores, seen = model(words, lengths)
-            loss = criterion(scores, labels) + 0.01 * seen.pow(2).mean()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.item())
-    return losses
-
-
-def rules_of_ones_own(T):
-    """An optimizer and a schedule that the lesson writes, steps that add up gradients, the best weights kept."""
-    nn = T.nn
-    T.manual_seed(20)
-
-    class Lion(T.optim.Optimizer):
-        def __init__(self, params, lr=0.01, beta=0.9):
-            super().__init__(params, {"lr": lr, "beta": beta})
-
-        @T.no_grad()
-        def step(self, closure=None):
-            for group in self.param_groups:
-                for p in group["params"]:
-                    if p.grad is None:
-                        continue
-                    state = self.state[p]
-                    if len(state) == 0:
-                        state["mean"] = T.zeros_like(p, memory_format=T.preserve_format)
-                    state["mean"].mul_(group["beta"]).add_(p.grad, alpha=1 - group["beta"])
-                    p.add_(T.tanh(10 * state["mean"]), alpha=-group["lr"])
-
-    class Warmup(T.optim.lr_scheduler.LRScheduler):
-        def get_lr(self):
-            return [base * min(1.0, self._step_count / 4) for base in self.base_lrs]
-
-    x = T.randn(24, 3)
-    y = x @ T.randn(3, 1)
-    net = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1))
-    optimizer = Lion(net.parameters(), lr=0.02)
-    plans = [Warmup(optimizer), T.optim.lr_scheduler.MultiStepLR(optimizer, [6, 9], gamma=0.5)]
-    best, kept, out = float("inf"), None, []
-    for _ in range(8):
-        for part, wanted in zip(x.chunk(4), y.chunk(4), strict=True):
-            (nn.functional.mse_loss(net(part), target=wanted) / 4).backward()
-        norm = nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad()
-        for plan in plans:
-            plan.step()
-        loss = nn.functional.mse_loss(net(x), y).item()
-        if loss < best:
-            best, kept = loss, {name: value.clone() for name, value in net.state_dict().items()}
-        out += [loss, norm.item(), optimizer.param_groups[0]["lr"]]
-    net.load_state_dict(kept)
-    return [*out, nn.functional.mse_loss(net(x), y).item(), optimizer.state[net[0].weight]["mean"].norm().item()]
 
 
 PROGRAMS = {name: program for name, program in globals().items() if getattr(program, "__module__", "") == __name__}
