@@ -229,12 +229,6 @@ def scale_(ctx, a, b):
     return a.mul_(2), a + b
 
 
-def with_indices(ctx, a):
-    indices = a.long()
-    ctx.mark_non_differentiable(indices)
-    return a * 2, indices
-
-
 FUNCTIONS = {
     "a number among the arguments": lambda T, d: seen(T, lambda c, x, k: x * k, lambda c, t, k: t * 3, d, 3),
     "a tensor that does not move": lambda T, d: seen(T, lambda c, x, y: x + y, lambda c, t, u: t + u, d, T.ones(2)),
@@ -246,12 +240,8 @@ FUNCTIONS = {
     "wrong number": lambda T, d: seen(T, lambda c, x: x * 2, lambda c, t: (t, t), d),
     "wrong type": lambda T, d: seen(T, lambda c, x: x * 2, lambda c, t: 3.0, d),
     "in place": lambda T, d: seen(T, scale_, lambda c, t, u: (t.mul_(2), t + u), d.clone(), T.ones(2)),
-    "in place, jvp not": lambda T, d: seen(T, scale_, lambda c, t, u: (t * 2, t + u), d.clone(), T.ones(2)),
-    "not differentiable": lambda T, d: seen(T, with_indices, lambda c, t: (t * 2, None), d),
     "an input as it is": lambda T, d: seen(T, lambda c, x: x, lambda c, t: t, d),
     "an input as it is, and a view": lambda T, d: seen(T, lambda c, x: x, lambda c, t: t.view_as(t), d),
-    "a view": lambda T, d: seen(T, lambda c, x: x.view(2, 1), lambda c, t: t.view(2, 1), d),
-    "a view, and a copy": lambda T, d: seen(T, lambda c, x: x.view(2, 1), lambda c, t: t.view(2, 1).clone(), d),
     "the cube": lambda T, d: tangent(T, cube(T).apply(d)),
 }
 

@@ -20,13 +20,14 @@ KINKS = ["relu(x)", "leaky_relu(x, 0.2)", "hardtanh(x)", "relu6(x)", "prelu(x, w
 
 
 @pytest.mark.parametrize("code", KINKS)
-def test_the_slope_of_a_kink_has_the_node_of_pytorch_and_the_gradient_zero(code) -> None:
+def test_the_slope_of_a_kink_has_the_node_of_pytorch_and_its_gradients(code) -> None:
     @same_on_both
     def program(T):
-        x, w = leaf(T), leaf(T, [0.3])
+        x, w, v = leaf(T), leaf(T, [0.3]), leaf(T, 0.5, 2.0, 3.0)
         y = eval("F." + code, {"F": T.nn.functional, "x": x, "w": w})
         (g,) = T.autograd.grad(y.sum(), x, create_graph=True)
-        return names(g), values_of(g), *T.autograd.grad(g.sum(), x)
+        (h,) = T.autograd.grad(y, x, v, create_graph=True)
+        return names(g), values_of(g), *T.autograd.grad(g.sum(), x), *T.autograd.grad((h * h).sum(), v)
 
     program()
 

@@ -46,13 +46,25 @@ RIGHT: dict[str, Callable[[Any, Any, Any], Any]] = {
     ),
     "a product with a direction": lambda E, w, x: E.func.jvp(lambda v: v * v * x, (w,), (E.ones(2),)),
     "a direction of a gradient": lambda E, w, x: E.func.jvp(lambda v: E.func.grad(mixed)(v, x), (w,), (E.ones(2),)),
-    "in inference mode": lambda E, w, x: in_inference_mode(E, w, x),
+    "a product of two outputs": lambda E, w, x: E.func.vjp(two, w, x)[1]((x, w[0])),
+    "a direction of two inputs": lambda E, w, x: E.func.jvp(lambda w, x: w * x, (w, x), (x, w)),
+    "rows of a Jacobian": lambda E, w, x: E.func.jacrev(lambda v: v**2)(w),
+    "columns of a Jacobian": lambda E, w, x: E.func.jacfwd(lambda v: E.stack([v.sum(), v.prod()]))(w),
+    "rows of both": lambda E, w, x: E.func.jacrev(two, argnums=(0, 1))(w, x),
+    "columns of both": lambda E, w, x: E.func.jacfwd(two, argnums=(0, 1))(w, x),
+    "a Hessian": lambda E, w, x: E.func.hessian(lambda v: (v**3).sum() + v[0] * v[1] ** 2)(w),
+    "in inference mode": lambda E, w, x: inside(E.inference_mode(), E.func.grad(mixed), w, x),
+    "without gradients": lambda E, w, x: inside(E.no_grad(), E.func.grad(mixed), w, x),
 }
 
 
-def in_inference_mode(E: Any, w: Any, x: Any) -> Any:
-    with E.inference_mode():
-        return E.func.grad(mixed)(w, x)
+def two(w: Any, x: Any) -> Any:
+    return w * x, w.sum()
+
+
+def inside(mode: Any, function: Any, *given: Any) -> Any:
+    with mode:
+        return function(*given)
 
 
 @pytest.mark.parametrize("name", RIGHT)

@@ -32,14 +32,17 @@ def test_the_first_input_makes_pytorchs_layer_with_its_weights(row: str) -> None
     np.testing.assert_allclose(seen[0][-1], seen[1][-1], rtol=1e-5)
 
 
-def test_what_has_no_numbers_yet_is_not_read_and_trains_after_the_first_call() -> None:
+def test_what_has_no_numbers_yet_is_refused_and_trains_after_the_first_call_as_does_a_state_taken_before() -> None:
     for T in ENGINES:
         layer = T.nn.LazyLinear(2)
-        for read in (lambda w: w.shape, lambda w: w.sum(), lambda w: w.normal_()):
+        state, weight = layer.state_dict(), layer.weight
+        asked = "w.shape; w.sum(); w.normal_(); w.numel(); w.clone(); T.nn.init.ones_(w); T.optim.Adagrad([w])"
+        for code in asked.split("; "):
             with pytest.raises((ValueError, RuntimeError), match="uninitialized parameter"):
-                read(layer.weight)
+                eval(code, {"T": T, "w": weight})
         optimizer = T.optim.SGD(layer.parameters(), lr=0.1)
         layer(T.ones(4, 3)).sum().backward()
+        assert state["weight"] is layer.weight and state["bias"].tolist() == layer.bias.tolist()
         before = layer.weight.detach().clone()
         optimizer.step()
         assert (before - layer.weight).detach().numpy() == pytest.approx(0.4, abs=1e-6)

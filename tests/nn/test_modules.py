@@ -234,20 +234,6 @@ def test_dropout_after_the_only_layer_is_pointed_out_and_a_transposed_convolutio
     assert shapes[0] == shapes[1]
 
 
-@pytest.mark.parametrize(
-    "code", ["nn.LSTM(3, 4, 2)", "nn.BatchNorm2d(3)", "nn.Sequential(nn.Conv2d(1, 2, 3), nn.Linear(2, 2))"]
-)
-def test_weights_saved_by_pytorch_load_here_and_back(code: str) -> None:
-    theirs, ours = eval(code, {"nn": torch.nn}), eval(code, {"nn": tinygrad_edu.nn})
-    assert repr(ours.load_state_dict(theirs.state_dict())) == "<All keys matched successfully>"
-    for factor in (1, 2):
-        theirs.load_state_dict(
-            {n: torch.from_numpy(np.array(t.numpy() * factor)) for n, t in ours.state_dict().items()}
-        )
-        for a, b in zip(ours.state_dict().values(), theirs.state_dict().values(), strict=True):
-            np.testing.assert_array_equal(a.numpy() * factor, b.numpy())
-
-
 def test_loading_counts_as_a_write_and_names_what_is_missing_unknown_or_of_another_shape() -> None:
     for T in ENGINES:
         layer, weight, bias = T.nn.Linear(2, 3), T.zeros(3, 2), T.zeros(3)
@@ -287,6 +273,8 @@ def test_a_module_refuses_what_pytorch_refuses(T: Any) -> None:
     for name, value in {"weight": T.zeros(1), "bias": T.nn.ReLU(), "running_mean": 3}.items():
         with pytest.raises(TypeError, match="cannot assign"):
             setattr(T.nn.BatchNorm1d(1), name, value)
+    with pytest.raises(TypeError):
+        T.nn.Linear(2, 2).to("cpu", True)
 
 
 def test_clipping_scales_all_gradients_together() -> None:
@@ -362,26 +350,3 @@ def test_the_gradient_of_batch_norm_is_right_whatever_the_order_in_memory() -> N
         return T.einsum("bhkn,bkv->bhvn", parts, narrow) + T.einsum("bhkn,bkvn->bhvn", parts, wide)
 
     assert T.autograd.gradcheck(program, x.requires_grad_())
-
-
-def test_what_has_no_numbers_yet_is_refused_and_a_state_taken_before_has_them_after_the_first_call() -> None:
-    for T in ENGINES:
-        layer = T.nn.Sequential(T.nn.LazyLinear(2))
-        before, weight = layer.state_dict(), layer[0].weight
-        for ask in (lambda p: p.numel(), lambda p: p.clone(), T.nn.init.ones_, lambda p, T=T: T.optim.Adagrad([p])):
-            with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter"):
-                ask(weight)
-        layer(T.ones(1, 3))
-        assert before["0.weight"] is layer[0].weight and before["0.bias"].tolist() == layer[0].bias.tolist()
-
-
-def test_odd_calls_of_to_give_or_raise_what_they_do_in_pytorch() -> None:
-    codes = "nn.Linear(2, 2).to('cpu', True)"
-    for code in codes.split("; "):
-        outcomes = []
-        for T in ENGINES:
-            try:
-                outcomes.append(repr(eval(code, {"T": T, "nn": T.nn})))
-            except (RuntimeError, TypeError) as error:
-                outcomes.append(type(error).__name__)
-        assert outcomes[0] == outcomes[1], code

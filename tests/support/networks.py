@@ -148,25 +148,6 @@ def gan(T: Any) -> None:
     g_optimizer.step()
 
 
-def siamese(T: Any) -> None:
-    """One encoder, run on three inputs, and the triplet loss."""
-    nn = T.nn
-
-    class Encoder(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.net = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3))
-
-        def forward(self, x: Any) -> Any:
-            return nn.functional.normalize(self.net(x), dim=1)
-
-    encoder = Encoder()
-    anchor, positive, negative = T.randn(3, 6), T.randn(3, 6), T.randn(3, 6)
-    a, p, n = encoder(anchor), encoder(positive), encoder(negative)
-    loss = T.relu((a - p).pow(2).sum(1) - (a - n).pow(2).sum(1) + 0.2).mean()
-    loss.backward()
-
-
 def dqn(T: Any) -> None:
     """Deep Q-learning: the target network runs under no_grad."""
     nn = T.nn
@@ -286,11 +267,10 @@ NETWORKS: dict[str, Callable[[Any], None]] = {
     "MLP": mlp,
     "GPT": gpt,
     "GAN step": gan,
-    "Siamese": siamese,
     "DQN": dqn,
     "custom Function": custom_function,
     "gradient penalty": gradient_penalty,
     "RNN language model": rnn_language_model,
     "ResNet block": resnet_block,
-    **{name: step_of(name) for name in ("LeNet", "LSTM", "VAE", "U-Net", "ViT", "mixture of experts")},
+    **{name: step_of(name) for name in ("DCGAN step", "LeNet", "LSTM", "VAE", "U-Net", "ViT", "mixture of experts")},
 }

@@ -487,11 +487,6 @@ UPDATE = "opt.zero_grad()\n    loss.backward()\n    opt.step()"
         (f"{START}out = net(x)\n{LOOP}loss = (out - x[:, :1]).pow(2).mean()\n    {UPDATE}", "second-backward"),
         (f"head = T.nn.Linear(1, 1)\n{START}{LOOP}loss = head(net(x)).pow(2).mean()\n    {UPDATE}", "not-in-optimizer"),
         (
-            "w = T.tensor(1.0, requires_grad=True)\nb = T.tensor(0.5, requires_grad=True)\nfor _ in range(3):\n"
-            "    ((w * 3 + b - 1) ** 2).backward()\n    w = w - 0.01 * w.grad\n    b = b - 0.01 * b.grad",
-            "rebound",
-        ),
-        (
             "cell = T.nn.LSTM(2, 2)\nopt = T.optim.SGD(cell.parameters(), lr=0.1)\nstate = None\nfor _ in range(3):\n"
             "    out, state = cell(T.randn(3, 1, 2), state)\n    loss = out.pow(2).mean()\n"
             f"    {UPDATE}",

@@ -2,8 +2,8 @@
 
 import pytest
 import torch
+from support.models import MODELS
 from torch import nn
-from torch.nn import functional as F
 
 import viz
 from viz.picture.boxes import CALLS, LOOPS, ROOT, STEPS, WHOLE, Boxes, Drawn
@@ -69,24 +69,6 @@ def hierarchical():
     return Hierarchical(), (torch.ones(3, 8),)
 
 
-class UNet(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.down = nn.ModuleList(nn.Sequential(nn.Conv2d(n, 2 * n, 3, padding=1), nn.ReLU()) for n in (1, 2, 4))
-        self.middle = nn.Conv2d(8, 16, 3, padding=1)
-        self.up = nn.ModuleList(nn.Conv2d(3 * n, n, 3, padding=1) for n in (8, 4, 2))
-
-    def forward(self, x):
-        skips = []
-        for layer in self.down:
-            skips.append(layer(x))
-            x = F.max_pool2d(skips[-1], 2)
-        x = self.middle(x)
-        for layer in self.up:
-            x = layer(torch.cat([F.interpolate(x, scale_factor=2), skips.pop()], 1))
-        return x
-
-
 class Translator(nn.Module):
     """An encoder, and a loop of attention, embedding, cell and head: 40 boxes a step."""
 
@@ -112,7 +94,7 @@ def translator():
 
 
 def u_net():
-    return UNet(), (torch.ones(1, 1, 16, 16),)
+    return MODELS["U-Net"](torch)[:2]
 
 
 def transformer():
