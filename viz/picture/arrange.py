@@ -267,11 +267,9 @@ class _Trial:
         return opened
 
     def _must_open(self, key: str, opened: list[str]) -> bool:
-        """Whether the only module in a box opens: not where, as the last resort, a step is whole with it closed."""
-        beside = any(
-            child != key and self.units[child].kind in ("module", *RUNNING) for child in self.units[ROOT].children
-        )
-        return self.boxes.folding < STEPS or not beside or self.fits([*opened, key]) or not self.fits(opened)
+        """Whether the only module in a box opens: not where, as the last resort, a step of a loop is whole without."""
+        steps = self.boxes.folding >= STEPS and any(self.units[child].rest for child in self.units[ROOT].children)
+        return not steps or self.fits([*opened, key]) or not self.fits(opened)
 
     def _rank(self, key: str, seen: set[object]) -> tuple[object, ...]:
         unit = self.units[key]

@@ -7,7 +7,7 @@
 - `CALLS`: likewise single layers and steps of a loop; the ops of one call, such as a cross entropy, are one box.
 - `RUNS`: neighbouring ops are one box. What cuts the graph (`detach`, `no_grad`) and parameters stay in sight.
 - `STEPS`: the steps of a loop after the first are one box, also where they are unlike; `LOOPS`: all are.
-- `LINES`: what a line of the program calls and computes is one box as well.
+- `LINES`: what a line in a loop calls and computes is one box as well.
 """
 
 from __future__ import annotations
@@ -276,11 +276,11 @@ class Boxes:
         return self._with_lines(groups) if self.folding >= LINES else groups
 
     def _with_lines(self, groups: list[Group]) -> list[Group]:
-        """What a line of the program calls and computes as one box; what cuts the graph stays in sight."""
+        """What a line in a loop calls and computes as one box; what cuts the graph stays in sight."""
         folded: list[Group] = []
         for (_, stays), same in groupby(groups, lambda group: (group.ops[0].line, group.rest or self._cut(group))):
             inside = list(same)
-            if len(inside) > 1 and not stays:
+            if len(inside) > 1 and inside[0].ops[0].loops and not stays:
                 kinds = list(dict.fromkeys(map(self._kind, inside)))
                 title = ", ".join(kinds[:3]) + ", …" * (len(kinds) > 3)
                 inside = [Group(_ops(inside), title=title, below=f"line {inside[0].ops[0].line}", parts=inside)]
