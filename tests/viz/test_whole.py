@@ -8,7 +8,7 @@ from torch import nn
 import viz
 from viz.picture.boxes import CALLS, LOOPS, ROOT, STEPS, WHOLE, Boxes, Drawn
 from viz.picture.nested import compose
-from viz.picture.network import CELL
+from viz.picture.network import CELL, network
 
 pytestmark = pytest.mark.outer
 
@@ -177,6 +177,25 @@ def test_of_a_loop_of_two_the_first_step_is_shown_and_the_other_is_frozen_only_w
     units = Boxes(Drawn(viz.record(training).graph), (), STEPS).units
     frozen = {units[key].title: units[key].frozen for key in units[ROOT].children}
     assert [frozen[title] for title in ("student", "teacher", "1 more step")] == [False, True, False]
+
+
+def test_a_step_of_training_that_does_not_fit_is_shown_line_by_line(T):
+    make, train = T.nn.Linear(3, 2), T.nn.Sequential(*(T.nn.Linear(2, 2) for _ in range(9)))
+    optimizer, x = T.optim.Adam(train.parameters()), T.ones(4, 3)
+
+    def training():
+        for _ in range(3):
+            wrong, right = train(make(x).detach()), train(make(x) + 1.0)
+            loss = T.relu(1.0 + wrong).mean() + T.relu(1.0 - right).mean() + 10.0 * ((right - wrong) ** 2).mean().sqrt()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    graph, rooms = viz.record(training).graph, ((330.0, 240.0),)
+    whole = network(graph, rooms=rooms)
+    said = {unit.title or unit.rows[0][2]: unit.rows[1:] for unit, *_ in compose(whole, whole.first).boxes}
+    assert {"detach", "2 more steps"} <= said.keys()
+    assert any(text.startswith("line ") for rows in said.values() for _, _, text in rows)
 
 
 def test_a_cut_is_a_box_of_its_own_however_much_is_folded(T):

@@ -235,7 +235,7 @@ def test_an_edit_that_cannot_be_made_or_is_stopped_keeps_the_pictures_and_says_w
             ModuleNotFoundError("No module named 'torch'. It needs: pip install torch"),
             "pip install",
         ),
-        ("record", torch.OutOfMemoryError("CUDA out of memory."), "CUDA out of memory"),
+        ("recorder", torch.OutOfMemoryError("CUDA out of memory."), "CUDA out of memory"),
     ],
     ids=["PyTorch missing", "no memory on the GPU"],
 )
@@ -246,7 +246,7 @@ def test_where_pytorch_cannot_begin_the_core_and_a_sentence_are_left(monkeypatch
     real = resolve_name(where)
 
     def fails(*given, **more):
-        if "torch" in given:
+        if "torch" in [getattr(thing, "name", thing) for thing in given]:
             raise raised
         return real(*given, **more)
 
@@ -421,6 +421,25 @@ def test_a_long_loop_runs_to_its_end_and_a_sentence_says_where_its_picture_ends(
         assert side["stdout"].startswith("2999 ")
     assert explorer.result["verdict"]["agree"]
     assert all(len(recording.events) < 2100 for recording in explorer._recordings.values())
+
+
+RECURRENT = """\
+import torch
+net, losses = torch.nn.LSTM(1, 4, batch_first=True), []
+optimizer = torch.optim.Adam(net.parameters())
+for step in range(200):
+    out, _ = net(torch.ones(2, 5, 1))
+    loss = (out ** 2).mean()
+    losses.append(loss.detach())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()"""
+
+
+def test_a_run_that_is_cut_is_compared_as_far_as_it_is_recorded_on_both_engines():
+    explorer = viz.explore(RECURRENT)
+    assert all(recording.cut for recording in explorer._recordings.values())
+    assert explorer.result["verdict"]["agree"], explorer.result["verdict"]
 
 
 def test_a_sentence_says_what_could_not_be_read():

@@ -22,13 +22,11 @@ from viz.recording import own
 from viz.recording.distance import DECIDING, DETAILS, coarsest, distance, has_gradient_of, same_text
 from viz.recording.graph import Array, Graph, Saved, Value, array_of
 from viz.recording.notation import brief
-from viz.recording.record import Recorder, record
+from viz.recording.record import record, recorder
 from viz.recording.recording import Recording
-from viz.recording.source import Source
 
 LISTED_DETAILS = 5  # details of the graph listed in the text
 _PLURAL = {"saved": "saved tensors", "tensor": "properties of tensors", "order": "order of nodes"}
-AS_FAR = 4.0  # times the distance that PyTorch's own numbers move
 SEED = 0  # the seed on both engines, so that both draw the same random numbers
 
 
@@ -237,10 +235,7 @@ def _recorded_on(
     name: str, program: str | Callable[..., Any], device: str, inputs: dict[str, Any] | None, shaken: bool = False
 ) -> Recording:
     with put_back_first(), engines.load(name).seeded(SEED, device):
-        copies = _copies(inputs or {}, name, device)
-        if shaken:
-            return Recorder(engines.load(name), Source(program), device, shaken=True).run(copies)
-        return record(program, name, device, copies)
+        return recorder(program, engines.load(name), device, shaken=shaken).run(_copies(inputs or {}, name, device))
 
 
 def _copies(inputs: dict[str, Any], name: str, device: str) -> dict[str, Any]:
@@ -469,11 +464,5 @@ def _arrays(
         if what == "grad" and (ours is None) != (theirs is None):
             comparison.table.append(Difference(what, where, brief(ours) or "none", brief(theirs) or "none"))
         return
-    gap, allowed, same = distance(ours, theirs, comparison.rounded)
-    if not same and gap is not None and shaken is not None:
-        # If PyTorch moves a number as far when its data move by one unit in the last place, it is rounding: such as
-        # a bias before a normalisation, whose gradient is a rounded 0, of which Adam makes a whole step.
-        moved = distance(theirs, shaken, comparison.rounded)[0] or 0.0
-        if gap <= AS_FAR * moved:
-            allowed, same = AS_FAR * moved, True
+    gap, allowed, same = distance(ours, theirs, comparison.rounded, shaken)
     comparison.table.append(Difference(what, where, brief(ours), brief(theirs), same, gap, allowed, detail))

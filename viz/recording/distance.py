@@ -12,6 +12,7 @@ from viz.recording.recording import Recording
 
 TOLERANCE = {"float16": 1e-2, "bfloat16": 2e-2, "float32": 1e-4, "float64": 1e-9, "complex64": 1e-4, "complex128": 1e-9}
 SUMMARISED = 1e-3  # for an array stored as a summary, whose heat-map has three digits
+AS_FAR = 16.0  # times the distance that PyTorch's own numbers moved, in the one run that shows it
 DECIDING = ("shape", "dtype", "requires_grad", "is_leaf")  # besides a tensor's value and its gradient
 DETAILS = ("retains_grad", "version", "grad_fn")  # internal state of an engine's tensors
 
@@ -22,10 +23,14 @@ def coarsest(*recordings: Recording) -> float:
     return max((TOLERANCE.get(kind, 0.0) for kind in kinds), default=0.0)
 
 
-def distance(ours: Array, theirs: Array, rounded: float) -> tuple[float | None, float | None, bool]:
+def distance(
+    ours: Array, theirs: Array, rounded: float, shaken: Array | None = None
+) -> tuple[float | None, float | None, bool]:
     """The largest difference (None for different shapes), the tolerance, and whether every number is within it.
 
-    `rounded` is the tolerance for floats; integers and booleans must be equal.
+    `rounded` is the tolerance for floats; integers and booleans must be equal. `shaken` is theirs where the program's
+    data are moved by one unit in the last place: if that moves a number as far, it is rounding, such as a bias before a
+    normalisation, whose gradient is a rounded 0, of which Adam makes a whole step.
     """
     if ours.shape != theirs.shape:
         return None, None, False
@@ -40,6 +45,8 @@ def distance(ours: Array, theirs: Array, rounded: float) -> tuple[float | None, 
             gap = abs(left - right)
             largest = max(largest, math.inf if math.isnan(gap) else gap)
             same &= gap <= tolerance * max(1.0, abs(left), abs(right))
+    if not same and shaken is not None and largest <= (far := AS_FAR * (distance(theirs, shaken, rounded)[0] or 0.0)):
+        return largest, far, True
     return largest, tolerance, same
 
 
@@ -76,11 +83,14 @@ def different(one: Array | None, other: Array | None) -> bool:
     )
 
 
-def apart(ours: dict[str, Any], theirs: dict[str, Any], rounded: float) -> list[str]:
+def apart(
+    ours: dict[str, Any], theirs: dict[str, Any], rounded: float, shaken: dict[str, Any] | None = None
+) -> list[str]:
     """The properties of a tensor that make two recordings differ: entries of `DECIDING`, `value`, `grad`."""
     decided_by = [name for name in DECIDING if ours[name] is not None and ours[name] != theirs[name]]
     numbers = ("value", "grad") if has_gradient_of(ours, theirs) else ("value",)
-    return decided_by + [name for name in numbers if not _close(ours[name], theirs[name], rounded)]
+    moved = shaken or {}
+    return decided_by + [name for name in numbers if not _close(ours[name], theirs[name], rounded, moved.get(name))]
 
 
 def has_gradient_of(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
@@ -94,10 +104,12 @@ def has_gradient_of(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
     return bool(theirs["grad_kept"]) and not (theirs["grad"] is None and held is not None and not held.norm)
 
 
-def _close(ours: dict[str, Any] | None, theirs: dict[str, Any] | None, rounded: float) -> bool:
+def _close(
+    ours: dict[str, Any] | None, theirs: dict[str, Any] | None, rounded: float, shaken: dict[str, Any] | None
+) -> bool:
     if ours is None or theirs is None:
         return ours is theirs
-    return ours == theirs or distance(Array(**ours), Array(**theirs), rounded)[2]
+    return ours == theirs or distance(Array(**ours), Array(**theirs), rounded, array_of(shaken))[2]
 
 
 def same_text(ours: str, theirs: str, rounded: float) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import importlib
+import math
 import re
 import sys
 import threading
@@ -72,12 +73,21 @@ def record(
     if engine is not None and not isinstance(engine, str):
         return TeachingRecorder(engine, Source(program)).run(inputs or {})
     chosen = own.engine_of(program, inputs or {}) if engine is None else engines.load(engine)
-    reason = chosen.devices().get(
-        device.partition(":")[0], f"{device!r} is not a device that {chosen.name} can use here."
+    return recorder(program, chosen, device, limit=limit).run(inputs or {})
+
+
+def recorder(program: str | Callable[..., Any], engine: Engine, device: str = "cpu", **how: Any) -> Recorder:
+    """What records a program on an engine. `how`: as for `Recorder`.
+
+    Raises:
+        ValueError: the device cannot be used here (the message says why).
+    """
+    reason = engine.devices().get(
+        device.partition(":")[0], f"{device!r} is not a device that {engine.name} can use here."
     )
     if reason:
         raise ValueError(f"device={device!r}: {reason}")
-    return Recorder(chosen, Source(program), device, limit=limit).run(inputs or {})
+    return Recorder(engine, Source(program), device, **how)
 
 
 def record_backward(tensor: Any, names: dict[str, Any]) -> Recording:
@@ -152,6 +162,7 @@ class Recorder:
         namespace: where source text runs; by default a new one with `T` and `torch`.
         names: look only at these variables; None for all.
         limit: how many events to record; after that the program runs unobserved. None for all.
+        until: likewise how many lines of the program.
         shaken: move the data that the program makes by one unit in the last place, to see what rounding does to it.
     """
 
@@ -163,6 +174,7 @@ class Recorder:
         namespace: dict[str, Any] | None = None,
         names: set[str] | None = None,
         limit: int | None = None,
+        until: float = math.inf,
         shaken: bool = False,
     ) -> None:
         self.engine = engine
@@ -173,6 +185,7 @@ class Recorder:
         self._left_out = ""  # what of the program did not run, and why
         self._namespace = namespace
         self._watch = Watch(engine, source, names, limit)
+        self._watch.until = until
         self._watch.shaken = shaken
 
     @property
@@ -273,7 +286,9 @@ class Recorder:
             graph.note = self._why_nothing()
         source, printed = legible(self.source.text).splitlines(), self._named(legible(stdout))
         name = self.engine.name
-        return Recording(name, self.device, source, graph, events, tensors, printed, about, cut=self.cut)
+        return Recording(
+            name, self.device, source, graph, events, tensors, printed, about, cut=self.cut, ran=self._watch.ran
+        )
 
     def _why_nothing(self) -> str:
         text, engine = self.source.text, self.engine.name

@@ -67,6 +67,7 @@ class Recording:
     error: dict[str, Any] | None = None
     schema: int = SCHEMA
     cut: int | None = None  # the line from which on nothing was recorded, since there were too many steps
+    ran: int = 0  # lines of the program that had run by then
 
     # Bound by `viz/show.py`, because playing, drawing and saving build on this class.
     play: ClassVar[Callable[..., Any]]

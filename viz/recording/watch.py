@@ -26,6 +26,7 @@ ALIASES |= dict.fromkeys(("true_divide", "truediv", "divide"), "div")
 NAMED = ("alpha", "beta", "rounding_mode")  # keywords that are settings, not operands
 PLAIN = {int, float, bool, str, type(None), range, type, FunctionType, ModuleType}  # these contain no tensor
 OF_OTHERS = ("from_numpy", "as_tensor", "asarray", "frombuffer")  # make tensors whose memory others use
+DRAWS = ("uniform_", "normal_")  # fill a tensor with random numbers, such as the weights of a new layer
 LONGEST_WORD = 20  # characters of a string argument
 IDLE = 5_000  # lines in a row that do not call the engine, after which lines are not looked at until one does
 
@@ -65,6 +66,7 @@ class Watch:
         self.shaken = False  # whether the program's data are moved by one unit in the last place
         self.cut: int | None = None  # the line from which on nothing is recorded
         self._limit = limit
+        self.ran, self.until = 0, math.inf  # lines of the program that have run, and with which recording stops
         self._names = names
         self._in_order = None if names is None else sorted(names, key=lambda name: (_place(name, source.text), name))
         self._call: tuple[str, int | None] | None = None
@@ -199,7 +201,7 @@ class Watch:
                 if event == "line" and self.source.loops:
                     self._loops.setdefault(id(frame), Loops(self._runs)).reach(now, self.source.loops)
             if event == "line":
-                self._idle += 1
+                self._idle, self.ran = self._idle + 1, self.ran + 1
                 frame.f_trace_lines = self._idle <= IDLE
             else:
                 self._lines.pop(id(frame), None)
@@ -439,6 +441,8 @@ class Watch:
                 self._whole = False
                 with Reading(self.engine, self.graph):
                     self._did_whole(label, kind, line, self._steps(frame), before)
+                if self.shaken and kind == "init":
+                    self._shake(frame.f_locals.get(frame.f_code.co_varnames[0]))
 
         frame.f_trace_lines = False
         return leave
@@ -526,7 +530,8 @@ class Watch:
         if not self.passes.active or self._whole or self.passes.closed:
             return func(*args, **kwargs)
         name = getattr(func, "__name__", "")
-        if self._limit is not None and len(self.events) >= self._limit and self.passes.current is None:
+        full = self.ran >= self.until or (self._limit is not None and len(self.events) >= self._limit)
+        if full and self.passes.current is None:
             self.cut, self.passes.active = 0, False
             with Reading(self.engine, self.graph):
                 self.cut = self.source.line(frame) or 0
@@ -558,7 +563,7 @@ class Watch:
         result = self._through(func, args, kwargs)
         if known is None:
             return result
-        if self.shaken and not known[0] and name not in OF_OTHERS:
+        if self.shaken and (name in DRAWS if known[0] else name not in OF_OTHERS):
             self._shake(result)
         with Unseen(self.engine, self.graph):
             self._came(name, line, known, result)

@@ -148,8 +148,11 @@ def gradient(tensor: dict[str, Any]) -> str:
     return "None: not a leaf, no retain_grad()"
 
 
-def table(recordings: dict[str, Recording]) -> list[dict[str, Any]]:
-    """A row for each named tensor: its value, and `.grad` on each engine; `agree` is None with only one engine."""
+def table(recordings: dict[str, Recording], shaken: Recording | None = None) -> list[dict[str, Any]]:
+    """A row for each named tensor: its value, and `.grad` on each engine; `agree` is None with only one engine.
+
+    `shaken` is a run on PyTorch that shows what rounding does: what moves as far there, agrees.
+    """
     names: dict[str, None] = {}
     for recording in recordings.values():
         names.update(dict.fromkeys(recording.tensors))
@@ -159,7 +162,8 @@ def table(recordings: dict[str, Recording]) -> list[dict[str, Any]]:
     for name in names:
         sides = {engine: recording.tensors.get(name) for engine, recording in recordings.items()}
         first = next(side for side in sides.values() if side is not None)
-        differs = _differs(sides[CORE], sides[TORCH], rounded) if both else ""
+        moved = shaken.tensors.get(name) if shaken is not None else None
+        differs = _differs(sides[CORE], sides[TORCH], rounded, moved) if both else ""
         rows.append(
             {
                 "name": name,
@@ -175,12 +179,14 @@ def table(recordings: dict[str, Recording]) -> list[dict[str, Any]]:
     return rows
 
 
-def _differs(ours: dict[str, Any] | None, theirs: dict[str, Any] | None, rounded: float) -> str:
+def _differs(
+    ours: dict[str, Any] | None, theirs: dict[str, Any] | None, rounded: float, moved: dict[str, Any] | None
+) -> str:
     """How a tensor differs between two engines, in words; empty if it does not."""
     if ours is None or theirs is None:
         return "" if ours is theirs else "only one engine got so far"
     numbers = ("value", "grad")
-    differing = apart(ours, theirs, rounded)
+    differing = apart(ours, theirs, rounded, moved)
     return "; ".join(name if name in numbers else f"{name}: {ours[name]} and {theirs[name]}" for name in differing)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import math
 import warnings
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +15,7 @@ from viz.experiments.edits import Edited
 from viz.experiments.program import Program
 from viz.experiments.switches import PYTORCH, changes, told, unfelt
 from viz.picture.kept import Latest
-from viz.recording.record import STEPS, record
+from viz.recording.record import STEPS, record, recorder
 from viz.recording.recording import Recording
 from viz.recording.source import without_other_frames
 from viz.recording.state import as_before, found_in
@@ -100,12 +101,15 @@ class Runs:
         sides: list[dict[str, Any]] = []
         recordings: dict[str, Recording] = {}
         random: dict[str, None] = {}
+        how: dict[str, Any] = {"limit": STEPS}
         for engine in (CORE, TORCH):
-            side, recording, drawn = self._side(program, engine, edited, state)
+            side, recording, drawn = self._side(program, engine, edited, state, how)
             sides.append(side)
             random |= dict.fromkeys(drawn)
             if recording is not None:
                 recordings[engine] = recording
+                if engine == CORE and recording.error is None:  # PyTorch's picture ends with the same line
+                    how = {"limit": None, "until": math.inf if recording.cut is None else recording.ran}
         # Without PyTorch, what ran before the missing name is shown, with the error that says so.
         replaced = CORE in recordings and (TORCH in recordings or not recordings[CORE].graph.values)
         if replaced and (why := not_built(recordings[CORE], recordings.get(TORCH))):
@@ -113,6 +117,10 @@ class Runs:
             sides[0] = {"engine": CORE, "title": sides[0]["title"], "missing": why}
         rows = table(recordings)
         agree = verdict(recordings, rows, sides)
+        if any(row["differs"] for row in rows) and self.remembers(program, edited.source):  # for rounding, perhaps
+            shaken, _ = self.recorded(program, TORCH, edited.source, state, **how, shaken=True)
+            rows = table(recordings, shaken)
+            agree = verdict(recordings, rows, sides)
         if CORE not in recordings and TORCH in recordings:
             ours, theirs = sides
             # The stage shows the one that ran. Of a network of one's own the badge says why; a missing name is below.
@@ -123,7 +131,7 @@ class Runs:
         return Run(program, state, edited, recordings, sides, rows, agree, list(random))
 
     def recorded(
-        self, program: Program, engine: str, source: str, state: dict[str, Any], limit: int = STEPS
+        self, program: Program, engine: str, source: str, state: dict[str, Any], limit: int | None = STEPS, **how: Any
     ) -> tuple[Recording, list[str]]:
         """A run of a listing on one engine, and the sources of random numbers that it used."""
         chosen, device = engines.load(engine), _device(engine, state)
@@ -132,15 +140,17 @@ class Runs:
         at_dtype = chosen.default_dtype(dtype) if dtype else contextlib.nullcontext()
         outside = as_before(chosen, found_in(chosen, namespace)) if program.alone else contextlib.nullcontext()
         with outside, at_dtype, chosen.on_one_thread(), chosen.seeded(SEED, device) as asked:
-            used = self.own if engine == CORE and self.own else engine
-            return record(source, used, device, inputs={"input": asks, **namespace}, limit=limit), asked()
+            inputs = {"input": asks, **namespace}
+            if engine == CORE and self.own:
+                return record(source, self.own, device, inputs), asked()
+            return recorder(source, chosen, device, limit=limit, **how).run(inputs), asked()
 
-    def _side(self, program: Program, engine: str, edited: Edited, state: dict[str, Any]) -> _Side:
+    def _side(self, program: Program, engine: str, edited: Edited, state: dict[str, Any], how: dict[str, Any]) -> _Side:
         """One engine's part of a run; a sentence instead of a recording if the engine cannot run."""
         if program.alone not in ("", engine):
             name = title(engine, "cpu")
             return {"engine": engine, "title": name, "missing": OF_ONE.format(program.alone, name)}, None, []
-        run = engine, edited.source, edited.origin, edited.owner, *map(state.get, PYTORCH)
+        run = engine, *how.values(), edited.source, edited.origin, edited.owner, *map(state.get, PYTORCH)
         if run in self._latest:
             known, recording, random = self._latest[run]
             return dict(known), recording, random
@@ -149,7 +159,7 @@ class Runs:
         try:
             with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always")
-                recording, random = self.recorded(program, engine, edited.source, state)
+                recording, random = self.recorded(program, engine, edited.source, state, **how)
         except (ModuleNotFoundError, ValueError, RuntimeError, MemoryError) as error:
             # An error outside the program, such as a missing PyTorch or device. The other engine continues.
             return {**side, "missing": missing(str(error) or type(error).__name__)}, None, []
