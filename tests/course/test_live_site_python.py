@@ -195,9 +195,9 @@ from viz.widgets.runs import Runs
 recorded = []  # not what PyTorch is asked, which does not run in a page
 record = Runs.recorded
 
-def counted(self, program, engine, source, *more):
+def counted(self, program, engine, source, *more, **how):
     recorded.extend([source] if engine != "torch" else [])
-    return record(self, program, engine, source, *more)
+    return record(self, program, engine, source, *more, **how)
 
 Runs.recorded = counted
 

@@ -48,13 +48,7 @@ class Passes:
         finally:
             watch.passing = before
         if watched:
-            current.done = True
-            if name == "grad":
-                self._handed_out(current, call.given(1, "inputs"), call.result)
-            self.writes.after_pass(current)
-            for leaf, tensor in self.values.leaves() if name == "backward" else ():
-                if watch.is_leaf(tensor) and tensor.grad is not None:
-                    self._is_gradient(tensor.grad, leaf.nr)
+            self._ends(name, current, call)
         else:
             seen.unwatched += 1
         if not seen.optimizers:
@@ -66,6 +60,16 @@ class Passes:
         current.roots = [self.values.value(tensor, current.line) for tensor in roots]
         if roots and roots[0].numel() == 1:
             current.loss = self.watch.extremes(roots[0])[1]
+
+    def _ends(self, name: str, current: Through, call: Call) -> None:
+        """Note whose gradients a pass has left."""
+        current.done = True
+        if name == "grad":
+            self._handed_out(current, call.given(1, "inputs"), call.result)
+        self.writes.after_pass(current)
+        for leaf, tensor in self.values.leaves() if name == "backward" else ():
+            if self.watch.is_leaf(tensor) and tensor.grad is not None:
+                self._is_gradient(tensor.grad, leaf.nr)
 
     def _handed_out(self, current: Through, inputs: Any, result: Any) -> None:
         """`grad()` writes no `.grad`: its results are the leaves' gradients."""
