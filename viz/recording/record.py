@@ -186,7 +186,7 @@ class Recorder:
         self._namespace = namespace
         self._watch = Watch(engine, source, names, limit)
         self._watch.until = until
-        self._watch.shaken = shaken
+        self.shaken = self._watch.shaken = shaken
 
     @property
     def cut(self) -> int | None:

@@ -49,8 +49,8 @@ def start() -> None:
     run = Recorder.run
 
     def run_and_keep(self: Any, inputs: dict[str, Any]) -> Any:
-        if self.engine.name != engines.TORCH or any(map(self.engine.is_module, inputs.values())):
-            return run(self, inputs)  # no page has a module of PyTorch's to ask about
+        if self.engine.name != engines.TORCH or self.shaken or any(map(self.engine.is_module, inputs.values())):
+            return run(self, inputs)  # no page has a module of PyTorch's to ask about, nor moves what a program makes
         dtype = str(self.engine.module.get_default_dtype()).rpartition(".")[2]
         found = key(self.source.text, self.device, dtype, inputs)
         with warnings.catch_warnings(record=True) as warned:
