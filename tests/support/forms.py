@@ -26,6 +26,10 @@ x = T.tensor([[[[1., float('nan'), 3., float('nan')], [-float('inf')] * 4, [2., 
     out = (F.adaptive_max_pool2d(x, 2, return_indices=True), F.adaptive_max_pool2d(x, (4, 1), return_indices=True),
     F.max_pool3d(x.unsqueeze(0), (1, 2, 2), return_indices=True),
     F.max_pool3d(x.unsqueeze(0), (1, 2, 2), padding=(0, 1, 1), return_indices=True))
+x = T.arange(8.).reshape(2, 2, 2); y = F.max_pool2d(x, 1), F.adaptive_max_pool2d(x, 2); y[0].mul_(5.); y[1].mul_(7.)
+    out = x, y, 1 / F.elu(T.tensor([-0., 0.]))
+c = T.zeros(3); c.index_put_((T.tensor([[0, 1], [1, 1]]),), T.tensor([1., 2.]), accumulate=True); out = c
+out = F.cosine_embedding_loss(T.tensor([[1, 2]]), T.tensor([[3, 1]]), T.tensor([1]))
 F.max_pool3d(T.ones(1, 1, 1, 1, 1), 2)
 F.avg_pool3d(T.ones(1, 1, 4, 4, 4), 2, padding=2)
 out = F.interpolate(T.ones(1, 1, 4, 4), size=6, mode='trilinear')

@@ -56,7 +56,7 @@ class IndexPut(LinearOp):
     def forward(self, values, *, indices, accumulate=False):
         out = copied(self, "K")
         if accumulate:
-            np.add.at(out, indices, values)
+            np.add.at(out, indices, np.broadcast_to(values, out[indices].shape))  # NumPy itself reads beyond a row
         else:
             out[indices] = values
         return out

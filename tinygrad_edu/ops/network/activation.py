@@ -42,7 +42,7 @@ class Elu(ElementwiseOp):
     @in_blocks
     def forward(self, *, alpha=1.0, scale=1.0, input_scale=1.0):
         need_float(self, "elu_cpu")
-        return choose(self > 0, self * scale, np.expm1(np.minimum(self, 0)) * (alpha * scale))
+        return choose(self > 0, self * scale, np.expm1(np.minimum(0, self)) * (alpha * scale))
 
     @in_blocks
     def grad_self(grad, self, alpha, scale, input_scale):

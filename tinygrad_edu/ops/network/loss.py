@@ -371,7 +371,7 @@ def cosine_embedding_loss(
             f"{list(input1.shape)} and {list(input2.shape)}. Each pair of vectors has one target."
         )
     dot = sum(input1 * input2, -1)
-    squares = [AddNumber.apply(sum(x * x, -1), other=1e-12) for x in (input1, input2)]
+    squares = [AddNumber.apply(as_float(sum(x * x, -1)), other=1e-12) for x in (input1, input2)]
     cosine = dot / sqrt(squares[0] * squares[1])
     refuse_mismatch([target.shape, cosine.shape])
     near = where(target == 1, 1 - cosine, 0.0)

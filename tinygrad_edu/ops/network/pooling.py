@@ -126,7 +126,8 @@ class MaxPool(Op):
         along = list(zip(windows, steps, strict=True))
         first = functools.reduce(np.add.outer, [w.first * step for w, step in along])
         others = functools.reduce(np.add.outer, [np.arange(w.places.shape[1]) * w.step * step for w, step in along])
-        return np.ascontiguousarray(best), as_index(np.take(others.reshape(-1), winner) + first)
+        best = best.copy() if np.may_share_memory(best, self) else np.ascontiguousarray(best)
+        return best, as_index(np.take(others.reshape(-1), winner) + first)
 
     # Only its shape is used. It is still saved, and so version-checked, as in PyTorch.
     def grad_self(grad, self, result1, windows):
