@@ -108,7 +108,7 @@ class Runs:
             random |= dict.fromkeys(drawn)
             if recording is not None:
                 recordings[engine] = recording
-                if engine == CORE and recording.error is None:  # PyTorch's picture ends with the same line
+                if engine == CORE and self.own is None and recording.error is None:  # PyTorch's ends with the same line
                     how = {"limit": None, "until": math.inf if recording.cut is None else recording.ran}
         # Without PyTorch, what ran before the missing name is shown, with the error that says so.
         replaced = CORE in recordings and (TORCH in recordings or not recordings[CORE].graph.values)
@@ -118,7 +118,8 @@ class Runs:
         rows = table(recordings)
         agree = verdict(recordings, rows, sides)
         if any(row["differs"] for row in rows) and self.remembers(program, edited.source):  # for rounding, perhaps
-            shaken, _ = self.recorded(program, TORCH, edited.source, state, **how, shaken=True)
+            with warnings.catch_warnings(action="ignore"):  # what it warns of is told
+                shaken, _ = self.recorded(program, TORCH, edited.source, state, **how, shaken=True)
             rows = table(recordings, shaken)
             agree = verdict(recordings, rows, sides)
         if CORE not in recordings and TORCH in recordings:
