@@ -199,7 +199,7 @@ loss.backward()
 
 @pytest.mark.outer
 def test_a_bias_before_a_normalisation_under_adam_is_rounding_and_a_wrong_number_is_not():
-    program = """
+    program = """import math
 net = T.nn.Sequential(T.nn.Linear(3, 4), T.nn.BatchNorm1d(4), T.nn.ReLU(), T.nn.Linear(4, 1))
 optimizer = T.optim.Adam(net.parameters(), lr=0.01)
 x = T.randn(8, 3)
