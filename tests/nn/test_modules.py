@@ -194,7 +194,7 @@ def test_packed_sequences_end_where_they_are_cut(kind: str, in_order: bool, bidi
         padded, found = rnn.pad_packed_sequence(out, batch_first=True, padding_value=-1.0, total_length=6)
         results = [out.data, padded, *(last if kind == "LSTM" else [last])]
         sum((r * T.randn(*r.shape)).sum() for r in results).backward()
-        orders = [o for o in packed[1:] if o is not None]
+        orders = [T.tensor(padded.is_contiguous()), *(o for o in packed[1:] if o is not None)]
         return [*results, found, *orders, x.grad, *(p.grad for p in layer.parameters())]
 
     for a, b in zip(*map(program, ENGINES), strict=True):

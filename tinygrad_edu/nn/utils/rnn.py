@@ -100,15 +100,15 @@ def pack_padded_sequence(
     >>> T.nn.utils.rnn.pack_padded_sequence(padded, [3, 1], batch_first=True).data
     tensor([1, 4, 2, 3])
     """
-    sequence: Any = input.transpose(0, 1) if batch_first else input
-    if not sequence.numel():
+    if not input.numel():
         raise RuntimeError("Cannot pack empty tensors.")
     sizes = np.asarray(lengths, np.int64)
     order = back = None
     if not enforce_sorted:
         places = as_index(np.argsort(-sizes, kind="stable"))
         order, back, sizes = wrap(places), wrap(as_index(np.argsort(places))), sizes[places]
-        sequence = sequence.index_select(1, order)
+        input = input.index_select(0 if batch_first else 1, order)
+    sequence: Any = input.transpose(0, 1) if batch_first else input
     if len(sizes) != sequence.shape[1]:
         raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)}")
     if sizes.min(initial=1) <= 0:
@@ -152,9 +152,10 @@ def pad_packed_sequence(
     data, back = sequence.data, sequence.unsorted_indices
     padded: Any = full((longest, len(lengths), *data.shape[1:]), padding_value, dtype=data.dtype)
     padded[_steps(lengths)] = data
+    padded = padded.transpose(0, 1) if batch_first else padded
     if back is not None:
-        padded, lengths = padded.index_select(1, back), lengths[back._data]
-    return padded.transpose(0, 1) if batch_first else padded, wrap(lengths)
+        padded, lengths = padded.index_select(0 if batch_first else 1, back), lengths[back._data]
+    return padded, wrap(lengths)
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
