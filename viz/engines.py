@@ -229,7 +229,9 @@ class Engine(ABC):
             for kind in kinds
             if isinstance(kind, type) and issubclass(kind, optim.Optimizer)
         }
-        codes[inspect.unwrap(self.module_type.load_state_dict).__code__] = "init"
+        layers = [kind for kind in vars(self.module.nn).values() if hasattr(kind, "reset_parameters")]
+        for fill in (self.module_type.load_state_dict, *(kind.reset_parameters for kind in layers)):
+            codes[inspect.unwrap(fill).__code__] = "init"
         for home, kind in ((utils, "clip"), (init, "init")):
             for name in dir(home):
                 function = inspect.unwrap(getattr(home, name))

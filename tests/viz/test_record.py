@@ -437,6 +437,7 @@ TRAINED = """
 class Net(T.nn.Module):
     def __init__(self):
         super().__init__()
+        self.words = T.nn.Embedding(5, 2, padding_idx=0)
         self.hidden, self.out = T.nn.Linear(2, 3), T.nn.Linear(3, 1)
         self.apply(self.begin)
 
@@ -445,12 +446,12 @@ class Net(T.nn.Module):
             T.nn.init.xavier_uniform_(module.weight)
 
     def forward(self, x):
-        return self.out(self.hidden(x).relu())
+        return self.out(self.hidden(self.words(x)).relu())
 
 net = Net()
 optimizer = T.optim.Adam(net.parameters(), lr=0.1)
 for step in range(2):
-    loss = net(T.ones(4, 2)).mean()
+    loss = net(T.tensor([0, 1, 2, 3])).mean()
     optimizer.zero_grad()
     loss.backward()
     T.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
@@ -462,12 +463,12 @@ def test_initialisation_clipping_and_steps_are_one_thing_each_on_both_engines(en
     recording = viz.record(TRAINED, engine=engine)
     assert recording.error is None
     (step,) = {step["sentence"] for step in recording.scene()["steps"] if step["title"] == "Forward: Adam.step"}
-    assert step.startswith("Adam.step moves 4 parameters by their gradients: net.")
+    assert step.startswith("Adam.step moves 5 parameters by their gradients: net.")
     not_recorded = [op.name for op in recording.graph.ops.values() if not op.recorded]
     assert not_recorded == ["clip_grad_norm_", "Adam.step"] * 2
     # A step moves each parameter, so there are three versions of each; what initialisation made has no history.
     names = [value.name for value in recording.graph.values.values() if value.kind == "leaf"]
-    parameters = ["net.hidden.bias", "net.hidden.weight", "net.out.bias", "net.out.weight"]
+    parameters = ["net.hidden.bias", "net.hidden.weight", "net.out.bias", "net.out.weight", "net.words.weight"]
     assert sorted(names) == sorted(parameters * 3)
 
 

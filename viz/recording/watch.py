@@ -442,7 +442,8 @@ class Watch:
                 with Reading(self.engine, self.graph):
                     self._did_whole(label, kind, line, self._steps(frame), before)
                 if self.shaken and kind == "init":
-                    self._shake(frame.f_locals.get(frame.f_code.co_varnames[0]))
+                    filled = frame.f_locals.get(frame.f_code.co_varnames[0])
+                    self._shake([*filled.parameters()] if isinstance(filled, self.engine.module_type) else filled)
 
         frame.f_trace_lines = False
         return leave
