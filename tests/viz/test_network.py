@@ -17,7 +17,6 @@ from viz.picture.boxes import LOOPS, MANY, ROOT, RUNNING, Boxes, Drawn
 from viz.picture.fit import BESIDE
 from viz.picture.nested import compose
 from viz.picture.recurrence import Part, unrolled
-from viz.picture.shapes import inner
 
 pytestmark = pytest.mark.outer
 
@@ -44,7 +43,7 @@ def modules_of(whole):
 def test_every_op_stands_in_one_box_inside_its_module_and_every_link_ends_at_a_box(recordings, engine, name):
     graph = recordings(name, engine).graph
     whole = networks.network(graph)
-    hidden = inner(graph)
+    hidden = Drawn(graph).hidden
     for op in graph.ops.values():
         if op.key in hidden:
             continue

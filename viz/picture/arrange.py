@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from viz.picture.boxes import (
+    BRIEF,
     CALLS,
     LINES,
     LISTS,
@@ -52,7 +53,7 @@ ATTEMPTS = [
     *((CALLS, 0), (CALLS, 1), (CALLS, 2), (RUNS, 0), (RUNS, 1), (RUNS, 2)),
 ]
 # Likewise, where nothing fits with a column for each step of a recurrence.
-LAST = [*((folding, snug) for folding in (STEPS, LINES) for snug in SNUG), (LOOPS, SNUG[1])]
+LAST = [*((folding, snug) for folding in (STEPS, LINES, BRIEF) for snug in SNUG), (LOOPS, SNUG[1])]
 WRAPPED = [(WHOLE, SNUG[0]), (RUNS, SNUG[0]), (RUNS, SNUG[1]), *LAST]
 
 
@@ -119,7 +120,7 @@ class Arranger:
                 best is not None
                 and best[0].fits
                 and folding > CALLS
-                and (best[1].boxes.folding < STEPS or folding > LINES)
+                and (best[1].boxes.folding < STEPS or folding > BRIEF)
             ):
                 break
             if best is None or judged[:3] > best[0][:3]:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from viz.picture.fold import repetitions
+from viz.picture.fold import VISIBLE, repetitions
 from viz.picture.scopes import shared
 from viz.picture.serving import is_cut, served
 from viz.picture.shapes import BOLD, inner
@@ -29,7 +29,7 @@ from viz.picture.theme import SIZE, shorten, text_width
 from viz.recording import notation
 from viz.recording.graph import Graph, Op, Value
 
-WHOLE, REPEATS, CALLS, RUNS, STEPS, LINES, LOOPS = range(7)
+WHOLE, REPEATS, CALLS, RUNS, STEPS, LINES, BRIEF, LOOPS = range(8)
 ROOT = "root"
 WIDEST = 210.0  # pixels for one line of text
 LONG = 150.0  # pixels of an op's name; a longer one takes two lines
@@ -127,8 +127,9 @@ class Unit:
 
 
 def has_modules(graph: Graph) -> bool:
-    """Whether the graph has modules to draw it by."""
-    return any(op.module for op in graph.ops.values())
+    """Whether the graph has modules to draw it by; or loops, where not all of its values can be shown."""
+    large = len(graph.ops) + len(graph.values) > VISIBLE
+    return any(op.module or (large and op.loops) for op in graph.ops.values())
 
 
 class Drawn:
@@ -139,22 +140,32 @@ class Drawn:
         buffers = {value.key for value in graph.values.values() if _is_buffer(graph, value)}
         counters = {op.key for op in graph.ops.values() if op.outputs and buffers.issuperset(op.outputs)}
         self.users = graph.users()
-        self.hidden = inner(graph) | buffers | counters | _questions(graph, self.users)
+        self.hidden = inner(graph) | buffers | counters | _asides(graph, self.users)
         self.outer = {path.rpartition(".")[0] for path in graph.modules}  # modules that have modules
         self.ops = [op for op in graph.ops.values() if op.key not in self.hidden]
         self.levels = {op.key: _levels(graph, op) for op in self.ops}
         self.served = served(graph, self.ops, self.levels)
 
 
-def _questions(graph: Graph, users: dict[str, list[str]]) -> set[str]:
-    """Ops that only ask something, such as whether all numbers are positive, and their answers, which have no name."""
-    asking: set[str] = set()
+def _asides(graph: Graph, users: dict[str, list[str]]) -> set[str]:
+    """Ops beside the network, and their results: these have no name, and nothing else uses them.
+
+    They only ask something, such as whether all numbers are positive; or they compute from random numbers alone what a
+    parameter begins with, or from gradients alone what is added to its `.data`.
+    """
+    values, aside, bare = graph.values, set[str](), set[str]()
+    for op in graph.ops.values():
+        given = [values[key] for key in op.inputs if key is not None]
+        if not op.recorded and all(t.op in bare if t.op else not t.name or t.name.endswith(".grad") for t in given):
+            bare.add(op.key)
     for op in reversed(graph.ops.values()):
-        answers = [graph.values[key] for key in op.outputs]
-        idle = all(asking.issuperset(users.get(key, ())) and key not in graph.roots for key in op.outputs)
-        if answers and idle and not op.recorded and all(t.dtype == "bool" and not t.names for t in answers):
-            asking |= {op.key, *op.outputs}
-    return asking
+        results = [values[key] for key in op.outputs]
+        idle = {t.key for t in results if not t.names and aside.issuperset(users.get(t.key, ()))} - set(graph.roots)
+        begun = {t.key for t in results if op.key in bare and t.kind == "leaf" and t.how_shared != "in-place"}
+        asks = op.key in bare or all(t.dtype == "bool" or users.get(t.key) for t in results)
+        if results and asks and not op.recorded and idle | begun == {*op.outputs}:
+            aside |= {op.key, *idle}
+    return aside
 
 
 class Boxes:
@@ -271,9 +282,9 @@ class Boxes:
         """The same, folded as far as `folding` says, and further where there are too many."""
         groups = self._with_loops(groups) if self.folding >= STEPS else groups
         for needed, fold in ((REPEATS, self._with_repeats), (CALLS, self._with_calls), (RUNS, self._with_runs)):
-            if self.folding >= needed or len(groups) > MANY:
-                groups = fold(groups)
-        return self._with_lines(groups) if self.folding >= LINES else groups
+            groups = self._with_lines(groups) if needed == RUNS and self.folding == LINES else groups
+            groups = fold(groups) if self.folding >= needed or len(groups) > MANY else groups
+        return self._with_lines(groups) if self.folding >= BRIEF else groups
 
     def _with_lines(self, groups: list[Group]) -> list[Group]:
         """What a line in a loop calls and computes as one box; what cuts the graph stays in sight."""
@@ -420,9 +431,12 @@ class Boxes:
     def _stretches(self, groups: list[Group], fold: Callable[[list[Group]], Iterable[Group]]) -> list[Group]:
         """Fold each stretch of neighbours that are ops, or folds of ops, and no cuts."""
         folded: list[Group] = []
-        for ops, stretch in groupby(
-            groups, lambda group: group.level is None and not group.rest and not self._cut(group)
-        ):
+
+        def folds(group: Group) -> bool:
+            by_line = self.folding == LINES and bool(group.ops[0].loops)
+            return group.level is None and not group.rest and not by_line and not self._cut(group)
+
+        for ops, stretch in groupby(groups, folds):
             members = list(stretch)
             folded += fold(members) if ops else members
         return folded
@@ -566,7 +580,8 @@ class Boxes:
                 if not self.units[key].fold and not _within(value.home, self.units[key].title)
             )
             around = around[: next(outer, len(around))]
-        while parameter and self.units[around[-1]].fold:  # which hides no parameter
+        # a fold hides no parameter, but for what a step by hand has made of one
+        while parameter and value.how_shared != "in-place" and self.units[around[-1]].fold:
             around = around[:-1]
         return [*owners.values(), around]
 

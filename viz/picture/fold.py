@@ -250,7 +250,7 @@ def _codes(ops: list[Op]) -> np.ndarray:
             (position - place[node], number) if node in place else ("leaf" if node is not None else "", 0)
             for node, number in op.next
         )
-        codes[position] = known.setdefault((op.name, op.recorded, behind), len(known))
+        codes[position] = known.setdefault((op.name, op.recorded, len(op.loops), behind), len(known))
     return codes
 
 
