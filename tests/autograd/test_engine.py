@@ -315,7 +315,10 @@ def test_where_there_is_no_derivative_a_subgradient_or_a_value_nearby_stands_for
 def test_a_hessian_vector_product_is_a_gradient_of_a_gradient_also_by_the_gradient_at_the_root(T):
     x, w, v = leaf(T), leaf(T, 1.0, 2.0, 3.0), leaf(T, 0.5, 2.0, 1.0)
     grads = T.autograd.grad(((x * w).tanh() * x), [x, w], v, create_graph=True)
-    return T.autograd.grad(grads, [x, w, v], [v.detach(), v.detach() * 2])
+    p, target = leaf(T, 0.0, 0.3, 1.0), leaf(T, 1.0, 0.4, 1.0).detach()
+    (slope,) = T.autograd.grad(T.nn.functional.binary_cross_entropy(p, target), p, create_graph=True)
+    products = T.autograd.grad(grads, [x, w, v], [v.detach(), v.detach() * 2])
+    return *products, *T.autograd.grad(slope.sum(), p)
 
 
 def nested(T, at_each_level):

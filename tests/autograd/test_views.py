@@ -108,13 +108,19 @@ def test_a_write_on_a_permuted_base_lands_where_it_should_and_differentiates_twi
 @same_on_both
 def test_outputs_of_a_multi_view_op_cannot_be_written_to(T):
     results = []
-    ways = (lambda a: a.unbind(), lambda a: a.split(1), lambda a: a.chunk(2), lambda a: a.split([1, 1]))
+    ways = (
+        lambda a: a.unbind(),
+        lambda a: iter(a),
+        lambda a: a.split(1),
+        lambda a: a.chunk(2),
+        lambda a: a.split([1, 1]),
+    )
     for split in ways:
         a = matrix(T) * 1
         first, _ = split(a)
         results += [attempt(lambda first=first: first.add_(1)), attempt(lambda first=first: first[0].add_(1))]
         b = matrix(T) * 1
-        parts = split(b)
+        parts = [*split(b)]
         b.add_(1)
         results.append(attempt(lambda parts=parts: parts[0].grad_fn))
     with T.no_grad():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from ...array import absent, dtypes
 from ...array.tensor import Tensor, share_storage, wrap
 from ...overrides import behind_core, overridable
 from ..binding import functions
-from ..indexing.index import select
 from . import factories as creation
 from .copies import Clone, clone, to_copy
 
@@ -103,12 +102,6 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     return self if self._data.flags.c_contiguous else Clone.apply(self, order="C")
 
 
-def __iter__(self: Tensor) -> Iterator[Tensor]:
-    if self.ndim == 0:
-        raise TypeError("iteration over a 0-d tensor")
-    return (select(self, 0, i) for i in range(self.shape[0]))
-
-
 def __reversed__(self: Tensor) -> Tensor:
     return self.flip(0) if self.ndim else self
 
@@ -180,7 +173,6 @@ class ConversionMethods:
     type_as = overridable(type_as)
     type = overridable(type)
     contiguous = overridable(contiguous)
-    __iter__ = overridable(__iter__)
     __reversed__ = overridable(__reversed__)
     ndimension = overridable(ndimension)
     _to_numpy_dtype = _to_numpy_dtype

@@ -41,12 +41,27 @@ class BinaryCrossEntropy(Op):
         return reduced(_weighed(loss, weight), reduction)
 
     def grad_self(grad, self, target, weight, reduction):
-        slope = (self - target) / clamp_min((1 - self) * self, 1e-12)
+        slope = BinaryCrossEntropySlope.apply(self, target)
         return spread(grad, tuple(self.shape), reduction) * (slope if weight is None else slope * weight)
 
     def grad_target(grad, self, target, weight, reduction):
         slope = log1p(-self) - log(self)
         return spread(grad, tuple(self.shape), reduction) * (slope if weight is None else slope * weight)
+
+
+class BinaryCrossEntropySlope(Op):
+    """(s - t)/(s·(1 - s)), kept finite at 0 and 1, where its own slope is PyTorch's."""
+
+    mixes = True
+
+    def forward(self, target):
+        return (self - target) / np.maximum((1 - self) * self, 1e-12)
+
+    def grad_self(grad, self, target):
+        return grad * (self * self - 2 * self * target + target) / ((self + 1e-12) * (1 - self + 1e-12)) ** 2
+
+    def grad_target(grad, self):
+        return -grad / clamp_min((1 - self) * self, 1e-12)
 
 
 class BinaryCrossEntropyWithLogits(Op):

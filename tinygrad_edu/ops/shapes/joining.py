@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -260,6 +261,12 @@ def unbind(input: Tensor, dim: int = 0) -> Any:
     return Unbind.apply(input, dim=axis)
 
 
+def __iter__(self: Tensor) -> Iterator[Tensor]:
+    if self.ndim == 0:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(unbind(self))
+
+
 # For autograd.engine, which lies below the ops.
 
 
@@ -269,6 +276,7 @@ class JoiningMethods:
     split = overridable(lambda self, split_size, dim=0: split(self, split_size, dim), "split")
     chunk = method(chunk)
     unbind = method(unbind)
+    __iter__ = overridable(__iter__)
 
     def _stacked(self, others: Any) -> Any:
         return stack((self, *others))
