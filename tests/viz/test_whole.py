@@ -6,7 +6,7 @@ from support.models import MODELS
 from torch import nn
 
 import viz
-from viz.picture.boxes import CALLS, LOOPS, ROOT, STEPS, WHOLE, Boxes, Drawn
+from viz.picture.boxes import CALLS, LINES, LOOPS, ROOT, STEPS, WHOLE, Boxes, Drawn
 from viz.picture.nested import compose
 from viz.picture.network import CELL, network
 
@@ -196,6 +196,30 @@ def test_a_step_of_training_that_does_not_fit_is_shown_line_by_line(T):
     said = {unit.title or unit.rows[0][2]: unit.rows[1:] for unit, *_ in compose(whole, whole.first).boxes}
     assert {"detach", "2 more steps"} <= said.keys()
     assert any(text.startswith("line ") for rows in said.values() for _, _, text in rows)
+
+
+def test_a_long_loop_by_hand_is_shown_line_by_line_between_its_parameters(T):
+    program = """
+x, y = T.randn(16, 6), T.randint(0, 9, (16,))
+W1, b1, W2, b2 = T.randn(6, 10) * 0.2, T.randn(10) * 0.01, T.randn(10, 9) * 0.1, T.zeros(9)
+for p in (W1, b1, W2, b2): p.requires_grad_()
+for step in range(6):
+    before = x @ W1 + b1
+    mean, std = before.mean(0), before.std(0)
+    h = T.tanh((before - mean) / (std + 1e-5))
+    loss = T.nn.functional.cross_entropy(h @ W2 + b2, y)
+    for p in (W1, b1, W2, b2): p.grad = None
+    loss.backward()
+    for p in (W1, b1, W2, b2): p.data += -0.1 * p.grad
+"""
+    graph = viz.record(program, engine=T.__name__).graph
+    for room in ((557.0, 400.0), (400.0, 330.0)):
+        whole = network(graph, rooms=(room,))
+        said = {unit.rows[0][2] for unit, *_ in compose(whole, whole.first).boxes if unit.rows}
+        assert {"W1", "W2", "b1", "b2", "x", "y", "loss", "5 more steps"} <= said, said
+        assert not any("0.1" in text or "grad" in text or "data" in text for text in said), said
+    lines = Boxes(Drawn(graph), (), LINES).units.values()
+    assert ["mean, std", "line 6"] in [[text for *_, text in unit.rows[:2]] for unit in lines]
 
 
 def test_a_cut_is_a_box_of_its_own_however_much_is_folded(T):

@@ -127,9 +127,10 @@ class Unit:
 
 
 def has_modules(graph: Graph) -> bool:
-    """Whether the graph has modules to draw it by; or loops, where not all of its values can be shown."""
+    """Whether the graph has modules to draw it by; or steps by hand, where not all of its values can be shown."""
+    stepped = any(value.kind == "leaf" and value.how_shared == "in-place" for value in graph.values.values())
     large = len(graph.ops) + len(graph.values) > VISIBLE
-    return any(op.module or (large and op.loops) for op in graph.ops.values())
+    return (stepped and large) or any(op.module for op in graph.ops.values())
 
 
 class Drawn:
@@ -151,19 +152,20 @@ def _asides(graph: Graph, users: dict[str, list[str]]) -> set[str]:
     """Ops beside the network, and their results: these have no name, and nothing else uses them.
 
     They only ask something, such as whether all numbers are positive; or they compute from random numbers alone what a
-    parameter begins with, or from gradients alone what is added to its `.data`.
+    parameter begins with, clear a gradient, or make from gradients what is added to `.data`, which no graph sees.
     """
     values, aside, bare = graph.values, set[str](), set[str]()
     for op in graph.ops.values():
         given = [values[key] for key in op.inputs if key is not None]
-        if not op.recorded and all(t.op in bare if t.op else not t.name or t.name.endswith(".grad") for t in given):
+        alone = all(t.op in bare if t.op else not t.name or t.name.endswith(".grad") for t in given)
+        if not op.recorded and (alone or op.name == "data"):
             bare.add(op.key)
     for op in reversed(graph.ops.values()):
         results = [values[key] for key in op.outputs]
         idle = {t.key for t in results if not t.names and aside.issuperset(users.get(t.key, ()))} - set(graph.roots)
-        begun = {t.key for t in results if op.key in bare and t.kind == "leaf" and t.how_shared != "in-place"}
         asks = op.key in bare or all(t.dtype == "bool" or users.get(t.key) for t in results)
-        if results and asks and not op.recorded and idle | begun == {*op.outputs}:
+        begun = [t for t in results if t.name.endswith(".grad") or (t.kind == "leaf" and t.how_shared != "in-place")]
+        if results and asks and not op.recorded and idle | {t.key for t in begun if op.key in bare} == {*op.outputs}:
             aside |= {op.key, *idle}
     return aside
 
@@ -324,10 +326,7 @@ class Boxes:
             blocks = any(group.level is not None and group.level.path in self._outer for group in pattern)
             if any(group.rest for group in pattern) or not (blocks or self.folding >= CALLS or len(groups) > MANY):
                 continue
-            steps = any(
-                one.level is not None and other.level is not None and one.level.path == other.level.path
-                for one, other in zip(pattern, groups[start + block :], strict=False)
-            )
+            steps = any(map(self._is_again, pattern, groups[start + block :]))
             whole = steps and self.folding >= LOOPS
             last = steps and not whole and self._leads_on(groups[start:end], block)
             first, stop = start if whole else start + block, end - block if last else end
@@ -337,6 +336,13 @@ class Boxes:
             folded += [*groups[at:first], self._rest(groups[first:stop], block, "" if whole else "more ", count)]
             at = stop
         return folded + groups[at:]
+
+    def _is_again(self, one: Group, other: Group) -> bool:
+        """Whether a module runs again, or without modules a line of a loop, in its next step."""
+        if one.level is None or other.level is None:
+            here, there = (group.ops[0].loops for group in (one, other))
+            return not self.graph.modules and bool(here and there) and here[0][0] == there[0][0] and here != there
+        return one.level.path == other.level.path
 
     def _goes_on(self, groups: list[Group], block: int) -> bool:
         """Whether blocks lead only to later ones and one place that collects from all, and have the same inputs."""
@@ -355,7 +361,8 @@ class Boxes:
                 to_next, on = (
                     {*self._users.get(each, ())} - step for each, step in zip((key, end), steps, strict=True)
                 )
-                if to_next and not one.whole and (on or end in self._lasting):
+                moved = one.whole or self.graph.values[key].kind == "leaf"
+                if to_next and not moved and (on or end in self._lasting):
                     return True
         return False
 
@@ -609,7 +616,8 @@ class Boxes:
             if chain is None or value.key in used or not value.names or value.key in self.hidden:
                 continue
             # Such as the loss of an earlier step; what a loop writes into parameters is a step's result.
-            if self.units[chain[-2]].fold and (value.key not in self._lasting or self._owned(value)):
+            moved = value.kind == "leaf" or value.name.endswith(".grad") or self._owned(value)
+            if self.units[chain[-2]].fold and (moved or value.key not in self._lasting):
                 continue
             while self.units[chain[-2]].fold:
                 chain = chain[:-1]
