@@ -1,7 +1,5 @@
 """`.ci/run` on machines where programs are missing: it asks for these alone, says what it cannot have, and goes on."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Distributions: PyTorch's numbers, draws, gradients and refusals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The examples in the docstrings of functions and classes run, and give the results that they show."""
 
-from __future__ import annotations
-
 import contextlib
 import doctest
 import importlib

@@ -1,7 +1,5 @@
 """A trace does what `torch.jit.trace` does: it freezes what Python decided, warns of it, and replays the rest."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import Any

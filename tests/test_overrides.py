@@ -1,7 +1,5 @@
 """`FunctionMode` sees each function as it is called, as `TorchFunctionMode` does."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """A sentence answers a name that is not built, wherever a program meets it; a setting of speed may stay."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from typing import Any

@@ -1,7 +1,5 @@
 """The same seed gives the numbers that PyTorch draws, in the same order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

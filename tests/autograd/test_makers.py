@@ -4,8 +4,6 @@ What shares memory shares the count of writes as well, unless PyTorch keeps it a
 raises where a number that it needs has changed, and gives no wrong gradient.
 """
 
-from __future__ import annotations
-
 import copy
 import itertools
 import pickle

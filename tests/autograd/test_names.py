@@ -1,7 +1,5 @@
 """Every public name of PyTorch's autograd exists here with the same parameters, or is listed below with the reason."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 from typing import Any

@@ -1,7 +1,5 @@
 """A write to memory that it reads, that elements share, or that is too small: PyTorch's numbers or an error."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The core under load: long chains, shared graphs, many steps without the garbage collector, threads, exceptions."""
 
-from __future__ import annotations
-
 import gc
 import operator
 import sys

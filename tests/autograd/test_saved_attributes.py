@@ -4,8 +4,6 @@ Every row of the table of ops is run on both engines. Names that hold `_sym_` ar
 PyTorch's own rules read.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

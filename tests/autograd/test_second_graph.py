@@ -1,7 +1,5 @@
 """The graph of a gradient: what `create_graph=True` records, beside what PyTorch records."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

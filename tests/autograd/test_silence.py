@@ -1,7 +1,5 @@
 """NaN and infinity arise in gradients without NumPy's warnings, wherever the engine itself computes."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

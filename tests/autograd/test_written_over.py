@@ -1,7 +1,5 @@
 """Backward notices every change to what a rule needs: to tensors, and also to masks, indices and statistics."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The animated SVG in a real browser: it moves by itself, and stands still for those who want that."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Pictures and players outside of JupyterLab: Jupyter Notebook 7, nbconvert's HTML and PDF, notebooks reopened."""
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Folds in the player: opened and closed by pointer and by key, in a page that has no kernel and no network."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

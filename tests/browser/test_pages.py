@@ -1,7 +1,5 @@
 """Exported pages in Chromium, with no kernel: a player with module frames in both views, and a comparison."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The parts of the widgets' pages, each by itself in a blank page: no notebook, no kernel."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from typing import Any

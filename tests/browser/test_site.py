@@ -1,7 +1,5 @@
 """`tinygrad-edu site`: opened from a disk, with no network, in real Chromium."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """The parts of a live site: the statements that need a computer, the files that it takes, and how they are packed."""
 
-from __future__ import annotations
-
 import gzip
 import importlib.util
 import json

@@ -4,8 +4,6 @@ Magics are served with no IPython; explore.html names a pack that it lacks and d
 runs ahead while it is idle, so that a press finds its run remembered and is answered as if nothing had run before.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The table of samples in the Python of a live page, whose NumPy counts with 32 bits: each dtype is as here."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """Function transforms on both engines: values, structure, nested levels, the caller's graph, and errors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

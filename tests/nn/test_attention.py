@@ -1,7 +1,5 @@
 """Attention under every kind of mask, in training and in inference, beside PyTorch's."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import warnings

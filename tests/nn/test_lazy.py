@@ -1,7 +1,5 @@
 """Lazy layers: sizes inferred by the first input, PyTorch's weights, states and refusals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Modules beside PyTorch's: the same weights give the same outputs, gradients, names and text."""
 
-from __future__ import annotations
-
 import copy
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """PyTorch's own samples of its modules and optimizers (torch.testing): both engines give the same results."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import warnings

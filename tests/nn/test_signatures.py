@@ -1,7 +1,5 @@
 """A program written for PyTorch finds its names and may pass its arguments by their names."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

@@ -4,8 +4,6 @@ After each way the outputs, the gradients of all parameters, the entries of the 
 and a write to the module that a copy came from changes the copy on neither engine.
 """
 
-from __future__ import annotations
-
 import copy
 import io
 import itertools

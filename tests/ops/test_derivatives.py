@@ -1,7 +1,5 @@
 """Each differentiable row of the table of samples: higher derivatives, other ways to compute them, another dtype."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -4,8 +4,6 @@ An operand is row-major, transposed, expanded, a slice with a step, empty, or on
 gradients, what is a view and what shares memory are PyTorch's; and `view` of the result succeeds where it does there.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from typing import Any

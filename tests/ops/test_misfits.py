@@ -3,8 +3,6 @@
 A step is a size or a dimension more or less, size 1, or another dtype. It raises on both engines, or gives the same.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

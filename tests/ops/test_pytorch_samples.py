@@ -4,8 +4,6 @@ A name that is not built is left out, and so is a call that is refused by a sent
 dtypes, shapes and gradients.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import string

@@ -1,7 +1,5 @@
 """Each row of the table of samples, on both engines: its value, its gradient, its graph, or its error."""
 
-from __future__ import annotations
-
 import builtins
 import warnings
 from typing import Any

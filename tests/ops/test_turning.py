@@ -1,7 +1,5 @@
 """In-place ops that change a tensor's shape: both engines run one program and show the same after each."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Each function of elements with each type, beside numbers and other types: PyTorch's type and numbers, or error."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """NaN and infinity flow silently, as in PyTorch: NumPy's warnings about them do not reach a learner."""
 
-from __future__ import annotations
-
 import ast
 import math
 import subprocess

@@ -1,7 +1,5 @@
 """Optimizers and schedules beside PyTorch's, step by step."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import re

@@ -1,7 +1,5 @@
 """Short programs as people write them give PyTorch's values, gradients and errors, and warn where PyTorch warns."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from typing import Any

@@ -4,8 +4,6 @@ Those of an op by itself are held to the table of samples, by `tests/ops/test_ta
 in a layer, a loss or a distribution.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -4,8 +4,6 @@ TINYGRAD_EDU_PARITY_PROGRAMS=20000 runs so many of each design, TINYGRAD_EDU_PAR
 memory`, `-k statements` or `-k graphs` runs one design. Before an issue is resolved, 20,000 of a new seed run.
 """
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """What the tests of an axis share: the long ring takes every case, the normal run a sample, always the same."""
 
-from __future__ import annotations
-
 import os
 import zlib
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """The system's Firefox, without a window, driven by WebDriver BiDi: Playwright only drives its own build."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What a student does with an explorer, and sees: the tests of every explorer share it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from playwright.sync_api import expect

@@ -8,8 +8,6 @@ TINYGRAD_EDU_SLOW_PAGE=6 slows every page down six times, as a small laptop woul
 speed of this machine.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os

@@ -3,8 +3,6 @@
 They are as in their papers in what calls what, and small in width.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@
 An exercise is only as good as its probes: every mutant that is not equivalent must lose points.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import math

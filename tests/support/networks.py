@@ -4,8 +4,6 @@ They are small in width and whole in structure: what a picture has to show is ho
 together.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -5,8 +5,6 @@ data: of a tensor its values, flags, version, gradient and the whole graph behin
 that shared nodes show. `differences` compares two such observations.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable, Iterator

@@ -9,8 +9,6 @@ passes; graphs are compared node by node, with what each node shows of what it s
 A statement may raise. Then the program goes on, and which statement raised, what, and the state after it are compared.
 """
 
-from __future__ import annotations
-
 import copy
 import pickle
 import random

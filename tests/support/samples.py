@@ -4,8 +4,6 @@ Adding an op is adding a row. A row is code, run with `T` as either engine and `
 inputs it names. An input is a shape (standard normal numbers that require grad), or one of the makers below.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Runs the statements of a random program, and holds the names in those of graphs: hooks, packers, custom Functions."""
 
-from __future__ import annotations
-
 import functools
 import re
 import warnings

@@ -3,8 +3,6 @@
 `around(model)` is a context that may watch; none of the loops knows that it is watched. `T` is either engine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

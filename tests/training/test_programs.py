@@ -5,8 +5,6 @@ They draw from the engine's own generator: from one seed both engines draw the s
 that pictures are tried with are among them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import io

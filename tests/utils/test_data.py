@@ -1,7 +1,5 @@
 """A loader gives the batches that PyTorch's gives, in the same order."""
 
-from __future__ import annotations
-
 import itertools
 from collections import namedtuple
 from typing import Any

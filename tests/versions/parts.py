@@ -3,8 +3,6 @@
 A part that fails ends with an `AssertionError` that says what differs there.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -6,8 +6,6 @@ PyTorch, NumPy or IPython: Colab's is 7.34.
     TINYGRAD_EDU_PYTHONS=oldest/bin/python:newest/bin/python python -m pytest -m long tests/versions
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """docs/authors.md: its figures, twelve models drawn as the page says, and its lines, run as a newcomer would."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Each common mistake is really made, on both engines, and each fix does what it is said to do."""
 
-from __future__ import annotations
-
 import math
 import re
 import traceback

@@ -1,7 +1,5 @@
 """The playground: it runs the program that it shows, on both engines alike; its pictures say what the network does."""
 
-from __future__ import annotations
-
 import base64
 import math
 import re

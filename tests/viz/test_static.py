@@ -1,7 +1,5 @@
 """The picture of a trace: recorded ops are solid; a question that Python asked is dotted, with its answer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Training runs: what a program yields is kept by step, settings make runs beside it, and a stopped run continues."""
 
-from __future__ import annotations
-
 import gc
 import json
 import math

@@ -1,7 +1,5 @@
 """`viz.watch`: what is seen of a training that is already written, and that nothing of it changes."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

@@ -1,7 +1,5 @@
 """The builder without a browser: clicks are steps, steps are a program, and the program has run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

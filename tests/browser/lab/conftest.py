@@ -3,8 +3,6 @@
 A parallel run gives this folder to one process: to load a server or a page of JupyterLab takes longer than most tests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Widgets on a page so busy that anywidget gives up on them: each still receives what Python sends."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

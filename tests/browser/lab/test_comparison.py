@@ -1,7 +1,5 @@
 """The comparison in real JupyterLab: both engines step together, and what differs is listed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

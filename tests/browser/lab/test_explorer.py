@@ -1,7 +1,5 @@
 """The explorer in real JupyterLab: each toggle is clicked, and the graph, the table and the sentence answer."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

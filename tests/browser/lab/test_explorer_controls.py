@@ -1,7 +1,5 @@
 """Each control of the explorer in real JupyterLab: the test uses it as a student does, and both engines answer."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The explorer when things go wrong: programs that never end, pages that reload, kernels that restart."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

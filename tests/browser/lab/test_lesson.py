@@ -1,7 +1,5 @@
 """The first lesson as a student meets it: run all, step the gradient to its leaf."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The button for a link in real JupyterLab: the explorer and `%%autograd` copy an address that carries the program."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The mistakes and `%%autograd` in real JupyterLab: buttons, keys, themes, a missing kernel, no violation of WCAG."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

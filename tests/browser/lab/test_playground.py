@@ -1,7 +1,5 @@
 """The playground in real JupyterLab: it plays on both engines, nothing moves, keys suffice, axe finds nothing."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

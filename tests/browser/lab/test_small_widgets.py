@@ -1,7 +1,5 @@
 """Prediction, slope, builder and a diagnosis in real JupyterLab: no violation of WCAG; they outlive their kernel."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

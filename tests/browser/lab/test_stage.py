@@ -4,8 +4,6 @@ The explorer shows all twenty programs on a laptop; a few stand for the other wi
 has the rest.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

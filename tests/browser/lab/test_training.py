@@ -1,7 +1,5 @@
 """Training runs in real JupyterLab: they move, stop, continue, outlive their kernel, and work by keyboard alone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """explore.html in real Chromium: a link carries a program, and whoever opens it runs it where it can reach nothing."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """`tinygrad-edu site --live`: Python, NumPy and Graphviz in the page, in real Chromium, without a network."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """A reader who was here once reads and runs the course without a network, in real Chromium with a service worker."""
 
-from __future__ import annotations
-
 import functools
 import http.server
 import threading
