@@ -174,14 +174,8 @@ def inner_calls(T):
     return names(T, lambda T: y.backward(create_graph=True))[0]
 
 
-CLAIMS = {
-    replaced: [2.0, 2.0],
-    replaced_pass: [4.0, 4.0],
-    nested: [("inner", "exp"), ("outer", "exp")],
-    ended: False,
-    threaded: [],
-    inner_calls: ["backward"],
-}
+CLAIMS = {replaced: [2.0, 2.0], replaced_pass: [4.0, 4.0], nested: [("inner", "exp"), ("outer", "exp")]}
+CLAIMS |= {ended: False, threaded: [], inner_calls: ["backward"]}
 
 
 @pytest.mark.parametrize("program", CLAIMS, ids=lambda program: program.__doc__)

@@ -63,12 +63,8 @@ def test_no_name_of_the_table_is_here() -> None:
     ],
 )
 def test_the_sentence_names_the_subject(program: str, subject: str) -> None:
-    kinds = {
-        "dtype=": NotImplementedError,
-        "layout=": NotImplementedError,
-        "pin_": NotImplementedError,
-        "torch.": TypeError,
-    }
+    kinds = {"dtype=": NotImplementedError, "layout=": NotImplementedError, "pin_": NotImplementedError}
+    kinds |= {"torch.": TypeError}
     kind = next((kind for part, kind in kinds.items() if part in program), AttributeError)
     with pytest.raises(kind, match=subject) as refusal:
         eval(program, {"T": T, "torch": torch, "t": T.ones(2)})

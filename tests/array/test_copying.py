@@ -42,16 +42,11 @@ def facts(original, copied):
 
 
 COPIES = {"deepcopy": copy.deepcopy, "copy": copy.copy, "pickle": lambda t: pickle.loads(pickle.dumps(t))}
-TENSORS = {
-    "a leaf with a gradient": trained_leaf,
-    "a computed tensor": lambda T: trained_leaf(T) * 2,
-    "a view of data": lambda T: T.arange(6.0)[1:4],
-    "a transposed matrix": lambda T: T.arange(6.0).view(2, 3).t(),
-    "an expanded number": lambda T: T.ones(1).expand(3),
-    "an empty one": lambda T: T.zeros(0, 3),
-    "a number": lambda T: T.tensor(5),
-    "written to": lambda T: T.ones(2).add_(1),
-}
+TENSORS = {"a leaf with a gradient": trained_leaf, "a computed tensor": lambda T: trained_leaf(T) * 2}
+TENSORS |= {"a view of data": lambda T: T.arange(6.0)[1:4]}
+TENSORS |= {"a transposed matrix": lambda T: T.arange(6.0).view(2, 3).t()}
+TENSORS |= {"an expanded number": lambda T: T.ones(1).expand(3), "an empty one": lambda T: T.zeros(0, 3)}
+TENSORS |= {"a number": lambda T: T.tensor(5), "written to": lambda T: T.ones(2).add_(1)}
 
 
 @pytest.mark.parametrize("way", COPIES)

@@ -73,13 +73,8 @@ ABSENT_MEMBERS: dict[str, dict[str, str]] = {
     },
     "autograd.function.FunctionCtx": {"mark_shared_storage": DEPRECATED},
 }
-CLASSES = (
-    "autograd.function.BackwardCFunction",
-    "autograd.function.FunctionCtx",
-    "autograd.graph.Node",
-    "autograd.graph.saved_tensors_hooks",
-    "autograd.forward_ad.UnpackedDualTensor",
-)
+CLASSES = ("autograd.function.BackwardCFunction", "autograd.function.FunctionCtx", "autograd.graph.Node")
+CLASSES += ("autograd.graph.saved_tensors_hooks", "autograd.forward_ad.UnpackedDualTensor")
 
 
 def module(engine: str, path: str) -> Any:

@@ -9,19 +9,13 @@ from support.both import same_on_both
 
 import tinygrad_edu as T
 
-MADE = {
-    "plain": lambda T, V: V(T.ones(2)),
-    "requires grad": lambda T, V: V(T.ones(2), requires_grad=True),
-    "by position": lambda T, V: V(T.ones(2), True),
-    "by name": lambda T, V: V(data=T.ones(2)),
-    "nothing": lambda T, V: V(),
-    "a leaf loses its flag": lambda T, V: V(T.ones(2, requires_grad=True)),
-    "a result loses its history": lambda T, V: V(T.ones(2, requires_grad=True) * 2, requires_grad=True),
-    "a list": lambda T, V: V([1.0, 2.0]),
-    "a number": lambda T, V: V(3.0),
-    "integers": lambda T, V: V(T.tensor([1, 2]), requires_grad=True),
-    "both flags": lambda T, V: V(T.ones(2), requires_grad=True, volatile=True),
-}
+MADE = {"plain": lambda T, V: V(T.ones(2)), "requires grad": lambda T, V: V(T.ones(2), requires_grad=True)}
+MADE |= {"by position": lambda T, V: V(T.ones(2), True), "by name": lambda T, V: V(data=T.ones(2))}
+MADE |= {"nothing": lambda T, V: V(), "a leaf loses its flag": lambda T, V: V(T.ones(2, requires_grad=True))}
+MADE |= {"a result loses its history": lambda T, V: V(T.ones(2, requires_grad=True) * 2, requires_grad=True)}
+MADE |= {"a list": lambda T, V: V([1.0, 2.0]), "a number": lambda T, V: V(3.0)}
+MADE |= {"integers": lambda T, V: V(T.tensor([1, 2]), requires_grad=True)}
+MADE |= {"both flags": lambda T, V: V(T.ones(2), requires_grad=True, volatile=True)}
 
 
 @pytest.mark.parametrize("name", MADE)

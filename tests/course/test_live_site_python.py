@@ -243,14 +243,8 @@ opened(asked["program"])
 found["slower"] = tried()
 print(json.dumps(found))
 """
-STATES = [
-    {"no_grad": [2]},
-    {"retain_grad": ["y"]},
-    {"requires_grad": {"x": False}},
-    {"dtypes": {"x": "float64"}},
-    {"hooks": {"y": "double"}},
-    {"backwards": 2},
-]
+STATES = [{"no_grad": [2]}, {"retain_grad": ["y"]}, {"requires_grad": {"x": False}}, {"dtypes": {"x": "float64"}}]
+STATES += [{"hooks": {"y": "double"}}, {"backwards": 2}]
 
 
 def test_each_switch_is_tried_once_and_a_press_runs_nothing_that_was_tried() -> None:

@@ -19,21 +19,14 @@ pytestmark = [pytest.mark.outer, pytest.mark.filterwarnings("ignore")]
 
 
 # An operand that has the values of `a`, and the leaf that it is a view of.
-BASES = {
-    "row_major": lambda a: a,
-    "transposed": lambda a: np.ascontiguousarray(a.transpose()),
-    "expanded": lambda a: a[:1].copy() if a.ndim else a,
-    "stepped": lambda a: a.repeat(2, -1) if a.ndim else a[None].repeat(2),
-    "inner": lambda a: np.stack([a, a]),
-    "empty": lambda a: a[:0].copy() if a.ndim else a,
-    "one": lambda a: a[(slice(1),) * a.ndim].copy(),
-}
-VIEWS = {
-    "transposed": lambda base, a: base.permute(tuple(reversed(range(a.ndim)))),
-    "expanded": lambda base, a: base.expand(a.shape),
-    "stepped": lambda base, a: base[..., ::2] if a.ndim else base[1],
-    "inner": lambda base, a: base[1],
-}
+BASES = {"row_major": lambda a: a, "transposed": lambda a: np.ascontiguousarray(a.transpose())}
+BASES |= {"expanded": lambda a: a[:1].copy() if a.ndim else a}
+BASES |= {"stepped": lambda a: a.repeat(2, -1) if a.ndim else a[None].repeat(2)}
+BASES |= {"inner": lambda a: np.stack([a, a]), "empty": lambda a: a[:0].copy() if a.ndim else a}
+BASES |= {"one": lambda a: a[(slice(1),) * a.ndim].copy()}
+VIEWS = {"transposed": lambda base, a: base.permute(tuple(reversed(range(a.ndim))))}
+VIEWS |= {"expanded": lambda base, a: base.expand(a.shape)}
+VIEWS |= {"stepped": lambda base, a: base[..., ::2] if a.ndim else base[1], "inner": lambda base, a: base[1]}
 LAYOUTS = list(BASES)
 
 

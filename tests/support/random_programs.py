@@ -343,22 +343,13 @@ PLACEHOLDERS: dict[str, Callable[[Drawn], str]] = {
     "counts": lambda p: p.numbers((p.rng.choice(p.shape) if p.shape else 1,), 3),
 }
 # Of an operand its shape, by the shape of x.
-SHAPED: dict[str, Callable[[Shape], Shape]] = {
-    "like": lambda s: s,
-    "zero_d": lambda s: (),
-    "three": lambda s: (3,),
-    "vec": lambda s: (s[0] if s else 2,),
-    "last": lambda s: s[-1:],
-    "channel": lambda s: (s[1] if len(s) > 1 else 1,),
-    "cell": lambda s: (*s[:-1], 2),
-    "weight": lambda s: (3, *s[-1:]),
-    "right": lambda s: (*s[:-2], *s[-1:], 3),
-    "left": lambda s: (*s[:-2], 3, *s[-2:-1]),
-    "bias": lambda s: (*s[:-1], 3),
-    "kernel": lambda s: (3, *s[1:2], *(1 for _ in s[2:])),
-    "flipped": lambda s: (*s[1:2], 3, *(1 for _ in s[2:])),
-    "picked": lambda s: (2, *s[1:]),
-}
+SHAPED: dict[str, Callable[[Shape], Shape]] = {"like": lambda s: s, "zero_d": lambda s: (), "three": lambda s: (3,)}
+SHAPED |= {"vec": lambda s: (s[0] if s else 2,), "last": lambda s: s[-1:]}
+SHAPED |= {"channel": lambda s: (s[1] if len(s) > 1 else 1,), "cell": lambda s: (*s[:-1], 2)}
+SHAPED |= {"weight": lambda s: (3, *s[-1:]), "right": lambda s: (*s[:-2], *s[-1:], 3)}
+SHAPED |= {"left": lambda s: (*s[:-2], 3, *s[-2:-1]), "bias": lambda s: (*s[:-1], 3)}
+SHAPED |= {"kernel": lambda s: (3, *s[1:2], *(1 for _ in s[2:]))}
+SHAPED |= {"flipped": lambda s: (*s[1:2], 3, *(1 for _ in s[2:])), "picked": lambda s: (2, *s[1:])}
 
 
 def scope_of(T: Any) -> dict[str, Any]:
@@ -634,11 +625,8 @@ class Writer:
         v, method = self.variable(), self.pick(["sum", "mean"])
         if v.inference:
             return
-        forms = [
-            (f"{method}()", ()),
-            (f"{method}(0)", v.shape[1:]),
-            (f"{method}(-1, keepdim=True)", (*v.shape[:-1], 1)),
-        ]
+        forms = [(f"{method}()", ()), (f"{method}(0)", v.shape[1:])]
+        forms += [(f"{method}(-1, keepdim=True)", (*v.shape[:-1], 1))]
         forms.append((f"{'max' if 0 not in v.shape else 'sum'}()", ()))
         call, shape = self.pick(forms if v.shape else forms[:1])
         self.define(f"{v.name}.{call}", shape)
@@ -657,11 +645,8 @@ class Writer:
     def window(self, v: Variable) -> tuple[str, Shape]:
         """A view of `v`, as an expression and a shape."""
         n, shape = v.name, v.shape
-        forms: list[tuple[str, Shape]] = [
-            ("unsqueeze(0)", (1, *shape)),
-            (f"expand{(2, *shape)}", (2, *shape)),
-            ("detach()", shape),
-        ]
+        forms: list[tuple[str, Shape]] = [("unsqueeze(0)", (1, *shape)), (f"expand{(2, *shape)}", (2, *shape))]
+        forms += [("detach()", shape)]
         count = int(np.prod(shape))
         if (
             v.view or not v.strided

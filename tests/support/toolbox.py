@@ -135,12 +135,8 @@ def hooks(T: Any, log: list[Any]) -> dict[str, Any]:
     def grad_of(leaf: Any) -> Any:
         return (leaf.grad,)
 
-    made = {
-        "packing": packing,
-        "log_hook": maker(),
-        "leaf_hook": maker(of=grad_of),
-        "stepping_hook": maker(step, grad_of),
-    }
+    made = {"packing": packing, "log_hook": maker(), "leaf_hook": maker(of=grad_of)}
+    made |= {"stepping_hook": maker(step, grad_of)}
     made |= {"scaling_hook": maker(lambda g: g * 2), "scaling_prehook": maker(scaled(5)), "failing_hook": maker(fail)}
     made["scaling_node_hook"] = maker(scaled(3))
     made["reshaping_hook"] = maker(lambda g: g.unsqueeze(0), of=lambda g: ())

@@ -17,12 +17,8 @@ FOLDER = Path(__file__).parents[2] / "docs" / "figures"
 PAGE = FOLDER.parent / "authors.md"
 LARGEST = 110_000  # bytes
 # What each figure is drawn with, beside the model, its input and its loss.
-OPTIONS = {
-    "LeNet": {"title": "LeNet-5"},
-    "LSTM": {"depth": 2},
-    "MAML": {"direction": "TB"},
-    "a layer called three times": {"title": r"$h_{t+1} = W h_t$, three times", "caption": ""},
-}
+OPTIONS = {"LeNet": {"title": "LeNet-5"}, "LSTM": {"depth": 2}, "MAML": {"direction": "TB"}}
+OPTIONS |= {"a layer called three times": {"title": r"$h_{t+1} = W h_t$, three times", "caption": ""}}
 
 
 def _figure(name: str) -> str:

@@ -578,16 +578,11 @@ def passed_on(function):
     return wrapper
 
 
-KINDS = {
-    "a method": lambda one: one.step,
-    "an object": lambda one: one,
-    "a partial": lambda one: functools.partial(Trainer.step, one),
-    "keywords": lambda one: functools.partial(Trainer.step, self=one),
-    "a decorator": lambda one: passed_on(one.step),
-    "a coroutine": lambda one: one.coroutine,
-    "a generator": lambda one: one.generator,
-    "a helper": lambda one: lambda: one.step(),
-}
+KINDS = {"a method": lambda one: one.step, "an object": lambda one: one}
+KINDS |= {"a partial": lambda one: functools.partial(Trainer.step, one)}
+KINDS |= {"keywords": lambda one: functools.partial(Trainer.step, self=one)}
+KINDS |= {"a decorator": lambda one: passed_on(one.step), "a coroutine": lambda one: one.coroutine}
+KINDS |= {"a generator": lambda one: one.generator, "a helper": lambda one: lambda: one.step()}
 
 
 @pytest.mark.parametrize("kind", KINDS)

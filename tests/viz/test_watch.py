@@ -149,11 +149,8 @@ def test_two_optimizers_share_the_steps_and_have_a_loss_each() -> None:
 def hooks() -> list[Any]:
     module, optimizer = torch.nn.modules.module, __import__("torch.optim.optimizer", fromlist=["x"])
     of_ours = tinygrad_edu.nn.hooks.everywhere, tinygrad_edu.optim.optimizer._after_each_step
-    of_torch = (
-        module._global_forward_hooks,
-        optimizer._global_optimizer_pre_hooks,
-        optimizer._global_optimizer_post_hooks,
-    )
+    of_torch = (module._global_forward_hooks, optimizer._global_optimizer_pre_hooks)
+    of_torch += (optimizer._global_optimizer_post_hooks,)
     passes = [each for T in (torch, tinygrad_edu) for each in (T.Tensor.backward, T.autograd.backward)]
     return [*passes, *map(list, of_torch + of_ours)]
 

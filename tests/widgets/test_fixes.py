@@ -26,15 +26,9 @@ PROGRAMS = {
 
 LINE = "w = T.tensor(0.3, requires_grad=True)\nb = T.tensor(0.1, requires_grad=True)\n"
 LINE += "d = w * 2.0 + b\nL = (d - 1) ** 2\nL.backward()"
-STATES = [
-    {"backwards": 2},
-    {"no_grad": [3, 4]},
-    {"requires_grad": {"w": False, "b": False}},
-    {"no_grad": [3], "retain_grad": ["d"]},
-    {"no_grad": [3], "hooks": {"d": "double"}},
-    {"inference_mode": [3]},
-    {"detach": ["L"]},
-]
+STATES = [{"backwards": 2}, {"no_grad": [3, 4]}, {"requires_grad": {"w": False, "b": False}}]
+STATES += [{"no_grad": [3], "retain_grad": ["d"]}, {"no_grad": [3], "hooks": {"d": "double"}}]
+STATES += [{"inference_mode": [3]}, {"detach": ["L"]}]
 
 
 @pytest.mark.parametrize(

@@ -64,12 +64,8 @@ def test_what_only_shows_something_is_not_missed(monkeypatch):
     for name in [name for name in sys.modules if name.partition(".")[0] in ("tqdm", "matplotlib")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "path", [])
-    lines = [
-        "from tqdm import tqdm",
-        "import matplotlib.pyplot as plt",
-        "fig, ax = plt.subplots()",
-        "w = T.ones(1, requires_grad=True)",
-    ]
+    lines = ["from tqdm import tqdm", "import matplotlib.pyplot as plt", "fig, ax = plt.subplots()"]
+    lines += ["w = T.ones(1, requires_grad=True)"]
     lines += [
         "bar = tqdm(range(3))",
         "for i in bar:",

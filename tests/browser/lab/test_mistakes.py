@@ -120,11 +120,8 @@ def test_without_a_kernel_what_was_seen_is_there_and_the_rest_says_what_to_do(no
 
 
 def test_a_cell_under_autograd_grows_its_graph_and_an_exception_has_its_place_and_name(desk: Any) -> None:
-    cells = [
-        "%load_ext viz\nimport tinygrad_edu as tg\nw = tg.tensor(2.0, requires_grad=True)",
-        MAGIC_LOOP,
-        MAGIC_ERROR,
-    ]
+    cells = ["%load_ext viz\nimport tinygrad_edu as tg\nw = tg.tensor(2.0, requires_grad=True)", MAGIC_LOOP]
+    cells += [MAGIC_ERROR]
     opened = desk.open(desk.write("magic.ipynb", *cells))
     opened.run_all()
     # Run All stops at the cell that raises, after it has shown its picture.
