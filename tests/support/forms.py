@@ -43,6 +43,37 @@ T.manual_seed(0); e = T.nn.Embedding.from_pretrained(T.ones(3, 2), freeze=False,
     out = e.weight, T.rand(3)
 out = T.nn.Embedding.from_pretrained(T.ones(3))
 T.manual_seed(0); e = T.nn.Embedding(3, 2, _weight=T.ones(3, 2)); out = e.weight, T.rand(2)
+x, y = T.tensor([[.1, .7]], dtype=T.float64), T.tensor([1])
+    out = (T.nn.CrossEntropyLoss()(input=x, target=y), T.nn.MSELoss()(x, target=x + 1),
+    T.nn.CosineEmbeddingLoss()(input1=x, input2=-x, target=y),
+    T.nn.TripletMarginLoss()(anchor=x, positive=x, negative=-x))
+out = repr(T.nn.GRU(3, 4, dropout=.5))
+c, x = T.nn.ConvTranspose1d(1, 1, 3, 2), T.ones(1, 1, 4)
+    out = list(c(x, output_size=(10,)).shape), list(c(x, output_size=(1, 1, 9)).shape)
+n = T.nn.Sequential(T.nn.Linear(2, 2), T.nn.BatchNorm1d(2)); n.add_module('same', n[0])
+    import copy; n(T.ones(3, 2)).sum().backward(); o = copy.deepcopy(n)
+    kept = {k: v for k, v in n.state_dict().items() if 'num_batches' not in k}
+    out = (repr(o.load_state_dict(kept)), int(o[1].num_batches_tracked), o.same is o[0],
+    [p.grad is None for p in o.parameters()])
+nn, order = T.nn, []; shared = nn.Linear(2, 2)
+    n = nn.ModuleDict({'a': nn.Sequential(shared, nn.Dropout()), 'b': nn.ModuleList([shared, nn.BatchNorm1d(2)])})
+    n.eval().requires_grad_(False).apply(lambda m: order.append(type(m).__name__))
+    out = ([[k for k, _ in f()] for f in (n.named_modules, n.named_parameters, n.named_buffers)], list(n.state_dict()),
+    [m.training for m in n.modules()], [p.requires_grad for p in n.parameters()], order, repr(n))
+a = T.nn.ParameterList([T.ones(2), T.nn.Parameter(T.zeros(3))]); a += [T.ones(1)]
+    a[0] = T.nn.Parameter(T.full((2,), 7.)); d = T.nn.ParameterDict({'a': T.ones(2), 'b': T.ones(1)})
+    d.update({'b': T.nn.Parameter(T.zeros(4)), 'c': T.ones(1)}); d.pop('c')
+    out = (a[0], {k: list(p.shape) for k, p in [*a.named_parameters(), *d.named_parameters()]}, len(a[1:]),
+    repr(a[:1]), repr(d), list(d), 'a' in d, d.get('z'), len(d), {d: 1}[d])
+given = [T.arange(4.).reshape(2, 2).requires_grad_(), T.ones(3, 2), T.zeros(1, 2)]
+    out = T.nn.utils.rnn.pad_sequence(given, padding_value=7., …)
+    (out * T.arange(18.).reshape(out.shape)).sum().backward(); out = out, given[0].grad
+    | batch_first=True, padding_side='left' | batch_first=True | padding_side='left' | padding_side='right'
+m = T.nn.Linear(3, 2).double(); T.nn.utils.vector_to_parameters(T.arange(8., dtype=T.float64), m.parameters())
+    m(T.ones(4, 3, dtype=T.float64)).sum().backward()
+    out = T.nn.utils.clip_grad_norm_(m.parameters(), 1.5), m.weight.grad.clone()
+    T.nn.utils.clip_grad_value_(m.parameters(), .1)
+    out += (m.weight.grad, m.bias.grad, T.nn.utils.parameters_to_vector(m.parameters()))
 """,
     "data": r"""
 D = T.utils.data; g = T.Generator().manual_seed(3); l = D.DataLoader(range(5), 2, shuffle=True, generator=g)
@@ -187,6 +218,23 @@ p = T.ones(2, requires_grad=True); out = T.optim.Adagrad([p], initial_accumulato
 T.optim.SGD([T.ones(2, requires_grad=True)], lr=.1, foreach=True, fused=True)
 T.optim.Adam([T.ones(2, requires_grad=True)], betas=(T.tensor(.9), .99))
 T.optim.Adam([T.ones(2, requires_grad=True)], lr=None)
+o = T.optim.SGD([T.ones(2, requires_grad=True)], lr=.1); s = T.optim.lr_scheduler.StepLR(o, 2)
+    …s.step(); out = s.get_last_lr()
+    | out = 0; | o.step();
+w = T.ones(2, requires_grad=True); y = (w * w).sum(); w.grad = T.ones(2); T.optim.SGD([w], lr=.1).step(); y.backward()
+T.manual_seed(0); m = T.nn.Linear(2, 1); o = T.optim.SGD(m.parameters()); out = []
+    for clear in (o.zero_grad, m.zero_grad):
+        m(T.ones(1, 2)).sum().backward(); held = m.weight.grad.requires_grad_(); clear(set_to_none=False)
+        out += [held is m.weight.grad, held, held._version]; clear(); out += [m.weight.grad]
+T.manual_seed(0); m = T.nn.Sequential(*[T.nn.Linear(2, 2) for _ in range(4)]); o = T.optim.AdamW(m.parameters(), lr=.1)
+    for step in range(5):
+        if step in (1, 3): o.state.clear()
+        o.zero_grad(); m(T.ones(1, 2)).sum().backward(); o.step()
+    out = [(p, p.grad) for p in m.parameters()], o.state_dict()['state']
+d = T.float64; shared = T.ones(4, dtype=d); P = T.nn.Parameter
+    p = [P(T.tensor(1., dtype=d)) for _ in range(4)] + [P(shared) for _ in range(2)]; o = T.optim.Adam(p, lr=.1)
+    for _ in range(4): [setattr(q, 'grad', T.ones_like(q)) for q in p]; o.step()
+    out = shared
 """,
     "memory order": r"""
 x = T.arange(12.).view(3, 4); x[x > 9] = T.tensor(-1); x[T.tensor([True, False, False])] = T.tensor([5])
