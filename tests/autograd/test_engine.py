@@ -481,18 +481,15 @@ y.detach().__setitem__((), 10.0)"""
 
 
 @pytest.mark.parametrize("window", WINDOWS.replace("\n", " ").split("; "))
-def test_a_result_without_a_dimension_is_one_storage_for_all_that_show_it(window) -> None:
-    @same_on_both
-    def program(T):
-        found = []
-        for looked in (False, True):
-            x, w = leaf(T, 2.0), leaf(T, 3.0)
-            y = x * w
-            kept = y * w  # keeps y for its own gradient
-            before = y.item() if looked else None
-            eval(window, {"T": T, "np": np, "y": y})
-            after = y * 1.0, y + y, y * w
-            found.append((before, y, y._version, after, attempt(kept.backward), x.grad, w.grad))
-        return found
-
-    program()
+@same_on_both
+def test_a_result_without_a_dimension_is_one_storage_for_all_that_show_it(T, window):
+    found = []
+    for looked in (False, True):
+        x, w = leaf(T, 2.0), leaf(T, 3.0)
+        y = x * w
+        kept = y * w  # keeps y for its own gradient
+        before = y.item() if looked else None
+        eval(window, {"T": T, "np": np, "y": y})
+        after = y * 1.0, y + y, y * w
+        found.append((before, y, y._version, after, attempt(kept.backward), x.grad, w.grad))
+    return found

@@ -10,16 +10,13 @@ a[0] = 7.0; a[0] = w[1]; a[1:] = w[:2]; a[[0, 2]] = w[1:]; a[a > 0] = 1.0; a[...
 
 
 @pytest.mark.parametrize("op", IN_PLACE)
-def test_each_in_place_op_has_pytorchs_value_version_history_and_gradient(op) -> None:
-    @same_on_both
-    def program(T):
-        x, w = leaf(T), leaf(T, 2.0, 3.0, 4.0)
-        a = x * 2
-        scope = {"a": a, "w": w}
-        exec(op, scope)
-        return scope["a"] is a, names(a), a._version, a, attempt(lambda: (a * a).sum().backward()), x.grad, w.grad
-
-    program()
+@same_on_both
+def test_each_in_place_op_has_pytorchs_value_version_history_and_gradient(T, op):
+    x, w = leaf(T), leaf(T, 2.0, 3.0, 4.0)
+    a = x * 2
+    scope = {"a": a, "w": w}
+    exec(op, scope)
+    return scope["a"] is a, names(a), a._version, a, attempt(lambda: (a * a).sum().backward()), x.grad, w.grad
 
 
 @same_on_both

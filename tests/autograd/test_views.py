@@ -16,44 +16,30 @@ def matrix(T):
 
 
 @pytest.mark.parametrize("op", VIEWS)
-def test_what_shares_memory_is_a_view_with_a_base_and_one_version(op) -> None:
-    @same_on_both
-    def program(T):
-        a = matrix(T) * 1
-        v = eval(op, {"a": a})
-        is_same = v is a
-        with T.no_grad():
-            a.add_(1)
-        return is_same, v.data_ptr() == a.data_ptr(), v._is_view(), v._base is a, v._version, v.tolist(), v.stride()
-
-    program()
+@same_on_both
+def test_what_shares_memory_is_a_view_with_a_base_and_one_version(T, op):
+    a = matrix(T) * 1
+    v = eval(op, {"a": a})
+    is_same = v is a
+    with T.no_grad():
+        a.add_(1)
+    return is_same, v.data_ptr() == a.data_ptr(), v._is_view(), v._base is a, v._version, v.tolist(), v.stride()
 
 
 @pytest.mark.parametrize("op", VIEWS)
-def test_a_write_through_a_view_or_to_its_base_gives_pytorchs_history_and_gradient_or_its_error(op) -> None:
+@same_on_both
+def test_a_write_through_a_view_or_to_its_base_gives_pytorchs_history_and_gradient_or_its_error(T, op):
     weights = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
-
-    @same_on_both
-    def program(T):
-        seen = []
-        for through in (True, False):
-            x = matrix(T)
-            a = x * 2
-            v, before = eval(op, {"a": a}), a[1]
-            written = attempt(lambda v=v, a=a, x=x, through=through: v.mul_(3) if through else a.mul_(x))
-            history = written if isinstance(written, tuple) else [attempt(lambda t=t: names(t)) for t in (a, v, before)]
-            terms = (a * T.tensor(weights, dtype=T.float64)).sum() + before.sum()
-            seen += [
-                history,
-                attempt(lambda v=v, terms=terms: (terms + (v * v).sum()).backward()),
-                a,
-                v,
-                before,
-                x.grad,
-            ]
-        return seen
-
-    program()
+    seen = []
+    for through in (True, False):
+        x = matrix(T)
+        a = x * 2
+        v, before = eval(op, {"a": a}), a[1]
+        written = attempt(lambda v=v, a=a, x=x, through=through: v.mul_(3) if through else a.mul_(x))
+        history = written if isinstance(written, tuple) else [attempt(lambda t=t: names(t)) for t in (a, v, before)]
+        terms = (a * T.tensor(weights, dtype=T.float64)).sum() + before.sum()
+        seen += [history, attempt(lambda v=v, terms=terms: (terms + (v * v).sum()).backward()), a, v, before, x.grad]
+    return seen
 
 
 @same_on_both

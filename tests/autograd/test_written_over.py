@@ -55,20 +55,17 @@ CHOSEN = "x.max(1); x.sort(1); x.topk(2, 1); x.median(1); F.max_pool2d(x.reshape
 
 
 @pytest.mark.parametrize(("kept", "op"), NEEDED + COMPUTED)
-def test_what_an_op_keeps_beside_its_input_may_not_change_before_backward(kept, op) -> None:
-    @same_on_both
-    def program(T):
-        seen = []
-        for create_graph, change in itertools.product((False, True), repeat=2):
-            x = small(T)
-            k, y = run(T, kept, op, x)
-            if change:
-                k.zero_()
-            seen.append(attempt(lambda x=x, y=y, create=create_graph: y.sum().backward(create_graph=create)))
-            seen.append(None if x.grad is None else x.grad.detach())
-        return seen
-
-    program()
+@same_on_both
+def test_what_an_op_keeps_beside_its_input_may_not_change_before_backward(T, kept, op):
+    seen = []
+    for create_graph, change in itertools.product((False, True), repeat=2):
+        x = small(T)
+        k, y = run(T, kept, op, x)
+        if change:
+            k.zero_()
+        seen.append(attempt(lambda x=x, y=y, create=create_graph: y.sum().backward(create_graph=create)))
+        seen.append(None if x.grad is None else x.grad.detach())
+    return seen
 
 
 def second_gradient(T, kept, op, change):
