@@ -44,9 +44,7 @@ ONWARDS = 7  # what the stand-in for `git clone` ends with: the preparation is o
         ),
     ],
 )
-def test_it_installs_what_is_missing_and_goes_on(
-    tmp_path: Path, there: dict[str, str | None], asked: list[str], said: str
-) -> None:
+def test_it_installs_what_is_missing(tmp_path: Path, there: dict[str, str | None], asked: list[str], said: str) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in SYSTEM:

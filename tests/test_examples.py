@@ -64,9 +64,7 @@ def test_the_examples_of_a_module_give_what_they_say(path: Path) -> None:
     assert outcome.failed == 0, told.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("module", "name"), [(module, name) for module, names in CALLED.items() for name in names.split()]
-)
+@pytest.mark.parametrize(("module", "name"), [(module, name) for module in CALLED for name in CALLED[module].split()])
 def test_what_is_called_by_name_shows_how(module: str, name: str) -> None:
     assert ">>> " in (getattr(importlib.import_module(module), name).__doc__ or "")
 

@@ -12,9 +12,7 @@ from tinygrad_edu import modes
 def test_the_ready_node_that_was_made_last_runs_first(T):
     x, w = leaf(T), leaf(T, 3.0)
     a = x.exp()
-    b = w.sin()
-    c = a * 2
-    y = (b * c).sum()
+    y = (w.sin() * (a * 2)).sum()
     log = watch(y)
     y.backward()
     return log, x.grad, w.grad
@@ -194,8 +192,7 @@ def test_a_path_that_was_cut_does_not_reach_the_input(T):
 def test_a_rule_computes_no_gradient_that_nobody_asked_for(T):
     x, w = leaf(T), leaf(T, 3.0)
     a, b = x * 1, w * 1
-    y = a * b
-    log = []
+    y, log = a * b, []
     y.grad_fn.register_hook(noting(log, "product"))
     y.sum().backward(inputs=[x])
     return x.grad, w.grad
@@ -259,8 +256,7 @@ def test_retain_graph_keeps_what_was_saved_for_one_more_pass_and_create_graph_do
 def test_a_part_of_the_graph_that_a_pass_did_not_visit_is_not_freed(T):
     x, w = leaf(T), leaf(T, 3.0)
     a, b = x.exp(), w.exp()
-    y = (a * b).sum()
-    z = b * 2
+    y, z = (a * b).sum(), b * 2
     T.autograd.grad(y, a)
     z.backward()
     return w.grad, attempt(lambda: y.backward()), x.grad
@@ -269,8 +265,7 @@ def test_a_part_of_the_graph_that_a_pass_did_not_visit_is_not_freed(T):
 @same_on_both
 def test_gradients_of_gradients_to_the_fourth_order(T):
     x = leaf(T)
-    y = (x**5 + x.sin() * x.exp()).sum()
-    orders = []
+    y, orders = (x**5 + x.sin() * x.exp()).sum(), []
     for _ in range(4):
         (g,) = T.autograd.grad(y, x, create_graph=True)
         orders.append(values_of(g))
@@ -342,8 +337,7 @@ def nested(T, at_each_level):
 
 @same_on_both
 def test_re_entrant_passes_nest_a_dozens_deep_and_each_runs_to_its_end_first(T):
-    levels = []
-    x = leaf(T, 1.0)
+    levels, x = [], leaf(T, 1.0)
     nested(T, levels.append).apply(x, 40).backward()
     return levels, x.grad
 
@@ -360,8 +354,7 @@ def test_the_modes_and_hooks_of_a_pass_hold_at_every_level_inside_it(T):
             leaf(T, 2.0).exp()
         seen.append((n, mode, len(packed)))
 
-    packed = []
-    x = leaf(T, 1.0)
+    packed, x = [], leaf(T, 1.0)
     y = nested(T, level).apply(x, 40)
     with T.autograd.graph.saved_tensors_hooks(lambda t: packed.append(1) or t, lambda t: t):
         y.backward()

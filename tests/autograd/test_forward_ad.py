@@ -287,8 +287,7 @@ def test_both_orders_of_nesting_go_through_a_function_and_hooks_see_the_tangent_
 
 @same_on_both
 def test_an_expanded_tensor_has_no_tangent_of_its_own(T):
-    fw = T.autograd.forward_ad
-    x = T.ones((), dtype=T.float64)
+    fw, x = T.autograd.forward_ad, T.ones((), dtype=T.float64)
     with fw.dual_level():
         refused = attempt(lambda: fw.make_dual(x.expand(2), T.ones(2, dtype=T.float64)))
         alike = fw.make_dual(x.expand(2), x.expand(2))

@@ -92,12 +92,8 @@ def test_every_public_name_is_there_or_absent_on_purpose(path: str) -> None:
     assert {name for name in module("torch", path).__all__ if not hasattr(ours, name)} == set(ABSENT[path])
 
 
-SHARED = [
-    f"{path}.{name}"
-    for path in ABSENT
-    for name in module("torch", path).__all__
-    if name not in ABSENT[path] and callable(getattr(module("torch", path), name))
-]
+SHARED = [(path, name) for path in ABSENT for name in module("torch", path).__all__ if name not in ABSENT[path]]
+SHARED = [f"{path}.{name}" for path, name in SHARED if callable(getattr(module("torch", path), name))]
 
 
 def parameters(of: Any) -> list[tuple[str, Any, str]] | None:

@@ -61,10 +61,8 @@ def made_too_large(T):
     return T.tensor([1e300]), T.tensor([1e300], dtype=T.float64).float(), T.tensor(1e300, dtype=T.float32)
 
 
-PROGRAMS = [
-    *(broadcast, added_to_the_leaf_and_met_on_the_way, retained, in_a_smaller_dtype),
-    *(through_a_write, by_a_custom_function, made_too_large),
-]
+PROGRAMS = [broadcast, added_to_the_leaf_and_met_on_the_way, retained, in_a_smaller_dtype]
+PROGRAMS += [through_a_write, by_a_custom_function, made_too_large]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)

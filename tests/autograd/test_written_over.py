@@ -34,12 +34,10 @@ KEPT = {
     "x.scatter(1, k, 2.0); o(2, 3).scatter_add(1, k, x)",
     "o(2, 3) + 1": "x * k; x**k",
 }
-COMPUTED_BEFORE = {
-    "T.tensor([1, 2])": "F.nll_loss(x, k); F.cross_entropy(x, k)",
-    "o(3) + 1": "F.nll_loss(x, T.tensor([1, 2]), k); F.batch_norm(x, o(3), k)",
-}
+COMPUTED_BEFORE = {"T.tensor([1, 2])": "F.nll_loss(x, k); F.cross_entropy(x, k)"}
+COMPUTED_BEFORE |= {"o(3) + 1": "F.nll_loss(x, T.tensor([1, 2]), k); F.batch_norm(x, o(3), k)"}
 NEEDED, COMPUTED = (
-    [(kept, op) for kept, ops in table.items() for op in ops.split("; ")] for table in (KEPT, COMPUTED_BEFORE)
+    [(k, op) for k, ops in table.items() for op in ops.split("; ")] for table in (KEPT, COMPUTED_BEFORE)
 )
 
 

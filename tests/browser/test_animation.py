@@ -29,11 +29,8 @@ def test_it_moves_from_step_to_step(fresh: Any, tmp_path: Any) -> None:
     assert page.evaluate(RUNNING) > 10
     at_first = page.evaluate(SHOWN)
     eventually(lambda: page.evaluate(SHOWN) == at_first, False)  # by itself
-    for share, words in (
-        (0.0, "Before the first line"),
-        (0.42, "Backward starts"),
-        (0.99, "The backward pass is over"),
-    ):
+    at = {0.0: "Before the first line", 0.42: "Backward starts", 0.99: "The backward pass is over"}
+    for share, words in at.items():
         page.evaluate(AT, share)
         assert words in page.evaluate(SHOWN)
 

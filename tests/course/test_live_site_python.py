@@ -183,10 +183,8 @@ def test_a_link_of_a_program_with_an_absent_name_says_the_line_and_why() -> None
 
 PROGRAM = "x = T.tensor([1.0, 2.0], requires_grad=True)\ny = x * x\nL = y.sum()\nL.backward()"
 SEVERAL = PROGRAM.replace("L.backward()", "L.backward(retain_graph=True)\nL.backward()")
-NEVER_TRIED = {
-    "it may never end": f"while False: pass\n{PROGRAM}",
-    "it may give something else": f"import time\n{PROGRAM}",
-}
+NEVER_TRIED = {"it may never end": f"while False: pass\n{PROGRAM}"}
+NEVER_TRIED |= {"it may give something else": f"import time\n{PROGRAM}"}
 AHEAD = """
 import ahead, explored, kernel
 from viz.widgets.runs import Runs

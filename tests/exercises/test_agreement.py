@@ -150,9 +150,8 @@ def run_from_top_to_bottom(cells):
         points[id] = check(id, answer).points
 
     shell = InteractiveShell()
-    loop = (
-        asyncio._get_running_loop()
-    )  # that of a browser which an earlier test has opened: a notebook's cell runs in none
+    # That of a browser which an earlier test has opened: a notebook's cell runs in none.
+    loop = asyncio._get_running_loop()
     asyncio._set_running_loop(None)
     for one in cells:
         if one["source"].startswith("check("):
@@ -166,7 +165,6 @@ def run_from_top_to_bottom(cells):
 @pytest.mark.parametrize("what", HAND_INS)
 def test_check_nbgrader_and_grade_agree(what, tmp_path, sandbox):
     pytest.importorskip("nbgrader")
-    pytest.importorskip("torch")
     from tinygrad_edu.exercises.nbgrader import DropCopies, PlaceAnswers
 
     cells, points = [cell(FIRST), *HAND_INS[what][0]], HAND_INS[what][1]

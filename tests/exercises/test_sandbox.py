@@ -245,8 +245,7 @@ def test_what_follows_the_answer_in_its_cell_costs_it_nothing(sandbox):
 def test_no_result_whatever_stands_in_it_makes_the_judge_fail(forged):
     for exercise in (get("mul_backward"), get("topological_order"), get("backward_pass")):
         observed = {"tinygrad_edu": [[forged] * 9 for _ in exercise.criteria]}
-        found = judge(exercise, {"answer": "a function", "observed": observed}, seed=7)
-        assert found.points == 0
+        assert judge(exercise, {"answer": "a function", "observed": observed}, seed=7).points == 0
         for whole in (forged, {"trouble": forged}, {"trouble": forged, "answer": "a function", "observed": forged}):
             assert judge(exercise, whole, seed=7).points == 0
 
@@ -294,10 +293,8 @@ if ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(pag
 @pytest.mark.parametrize("what", FORBIDDEN)
 def test_the_system_says_no(sandbox, what):
     trouble = verdict(sandbox, FORBIDDEN[what]).trouble
-    assert any(
-        error in trouble
-        for error in ("PermissionError", "FileNotFoundError", "cannot be imported", "OSError", "ValueError")
-    ), trouble
+    known = ("PermissionError", "FileNotFoundError", "cannot be imported", "OSError", "ValueError")
+    assert any(error in trouble for error in known), trouble
     assert verdict(sandbox, RIGHT).points == 3
 
 

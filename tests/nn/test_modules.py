@@ -66,11 +66,8 @@ BY_INPUTS = {
     "(3, 4), np.full((3, 4), 2)": "nn.PoissonNLLLoss(full=True)",
     "(3, 4), (3, 4), np.array([[0.5], [1e-09], [2.0]])": "nn.GaussianNLLLoss(full=True)",
 }
-MODULES = {
-    code: eval(f"[{inputs}]", {"np": np})
-    for inputs, codes in BY_INPUTS.items()
-    for code in re.sub(r"\s+", " ", codes).split("; ")
-}
+SPLIT = {inputs: re.sub(r"\s+", " ", codes).split("; ") for inputs, codes in BY_INPUTS.items()}
+MODULES = {code: eval(f"[{inputs}]", {"np": np}) for inputs, codes in SPLIT.items() for code in codes}
 ACTIVATIONS = """ReLU(); ReLU6(); LeakyReLU(0.2); ELU(); SELU(); GELU(); GELU(approximate='tanh'); SiLU(); Mish();
 Sigmoid(); Tanh(); Softplus(); LogSigmoid(); Hardtanh(); Hardswish(); Softsign(); GLU(); Softmax(1); LogSoftmax(1)"""
 MODULES |= {f"nn.{code}": [(3, 4)] for code in ACTIVATIONS.replace("\n", " ").split("; ")}
@@ -78,8 +75,7 @@ MODULES |= {f"nn.{code}": [(3, 4)] for code in ACTIVATIONS.replace("\n", " ").sp
 
 def _made(T: Any, code: str) -> Any:
     """The module in float64, with weights that NumPy draws."""
-    module = eval(code, {"nn": T.nn}).double()
-    rng = np.random.default_rng(0)
+    module, rng = eval(code, {"nn": T.nn}).double(), np.random.default_rng(0)
     with T.no_grad():
         for p in module.parameters():
             p.copy_(T.tensor(rng.standard_normal(tuple(p.shape))))

@@ -39,10 +39,8 @@ def program(T: Any, row: int, layout: str) -> dict[str, Any]:
         scope[name] = VIEWS.get(layout, lambda base, a: base)(bases[name], a)
     seed(T)
     outputs = [t for t in _flat(eval(sample.code, {"T": T, "F": T.nn.functional, **scope})) if hasattr(t, "grad_fn")]
-    seen: dict[str, Any] = {
-        "of each": [facts(t, any(t is x for x in scope.values())) for t in outputs],
-        "versions": [t._version for t in scope.values()],
-    }
+    seen: dict[str, Any] = {"of each": [facts(t, any(t is x for x in scope.values())) for t in outputs]}
+    seen |= {"versions": [t._version for t in scope.values()]}
     leaves = [t for t in bases.values() if t.requires_grad]
     wanted = [t for t in outputs if t.requires_grad]
     if leaves and wanted:
@@ -82,11 +80,8 @@ def excused(case: Any, lines: list[str]) -> bool:
     code = SAMPLES[case[0]].code
     if case[1] in ("empty", "one") and OF_NOTHING.search(code):
         return True
-    forms = (
-        DECLARED
-        + (OF_SEVERAL if case[1] not in ("row_major", "transposed") else ())
-        + ((OF_ORDER,) if case[1] != "transposed" or ORDERED.search(code) else ())
-    )
+    forms = DECLARED + (OF_SEVERAL if case[1] not in ("row_major", "transposed") else ())
+    forms += (OF_ORDER,) if case[1] != "transposed" or ORDERED.search(code) else ()
     return all(any(re.search(form, line) for form in forms) for line in lines)
 
 

@@ -50,11 +50,9 @@ def outcome(T: Any, program: str, dtype: str, shape: tuple[int, ...]) -> Any:
     except Exception as error:
         return type(error).__name__
     result = result[0] if isinstance(result, tuple) else result
-    return (
-        (str(result.dtype).rpartition(".")[2], np.asarray(result.tolist(), float))
-        if hasattr(result, "dtype")
-        else result
-    )
+    if not hasattr(result, "dtype"):
+        return result
+    return str(result.dtype).rpartition(".")[2], np.asarray(result.tolist(), float)
 
 
 def same(a: Any, b: Any, dtype: str) -> bool:

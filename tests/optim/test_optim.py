@@ -194,28 +194,6 @@ def test_an_optimizer_refuses_what_pytorchs_refuses(code: str) -> None:
     assert kinds[0] is kinds[1]
 
 
-def test_an_optimizer_of_a_program_keeps_its_own_kind_of_state() -> None:
-    def after(T: Any) -> Any:
-        def step(self: Any, closure: Any = None) -> None:
-            for group in self.param_groups:
-                for p in group["params"]:
-                    state = self.state[p]
-                    state["step"] = state.get("step", 0) + 1
-                    p.data.add_(p.grad.data, alpha=-group["lr"] / state["step"])
-            self.state["calls"] = self.state.get("calls", 0) + 1
-
-        kind = type("Counting", (T.optim.Optimizer,), {"step": step})
-        params, loss = _problem(T)
-        optimizer, other = (kind(params, {"lr": 0.1}) for _ in range(2))
-        losses = _train(T, optimizer, loss, 3)
-        other.load_state_dict(optimizer.state_dict())
-        return losses, other.state_dict()["state"]
-
-    ours, theirs = (after(T) for T in ENGINES)
-    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-7)
-    assert ours[1] == theirs[1]
-
-
 def _runs_of_many(T: Any, code: str) -> list[np.ndarray]:
     """Six parameters after each of ten steps, between which a user does everything that is allowed there."""
     rng = np.random.default_rng(0)
@@ -274,22 +252,6 @@ def test_a_state_that_is_part_of_a_long_array_is_copied_and_saved_by_itself() ->
     assert [float(state["step"]) for state in optimizer.state.values()] == [5.0] * 6
     assert [float(state["step"]) for state in again.state.values()] == [4.0] * 6
     assert len(pickle.dumps(optimizer.state[params[0]]["exp_avg"])) < len(pickle.dumps(T.zeros(3))) + 20
-
-
-@pytest.mark.parametrize("name", ["Adam", "Adagrad", "Adadelta"])
-def test_steps_are_counted_in_float64_where_that_is_the_default(name: str) -> None:
-    kinds = []
-    for E in (torch, tinygrad_edu):
-        E.set_default_dtype(E.float64)
-        try:
-            w = E.tensor([1.0], requires_grad=True)
-            optimizer = getattr(E.optim, name)([w])
-            (w * w).sum().backward()
-            optimizer.step()
-            kinds.append({key: str(value.dtype).split(".")[1] for key, value in optimizer.state[w].items()})
-        finally:
-            E.set_default_dtype(E.float32)
-    assert kinds[0] == kinds[1]
 
 
 @pytest.mark.parametrize("name", ["Adam", "AdamW"])

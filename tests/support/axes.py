@@ -37,9 +37,7 @@ def not_alike(
     line for each is printed as well where TINYGRAD_EDU_AXES is set, for work on the axis."""
     found = []
     for case in cases:
-        theirs, ours = (
-            run(lambda T, case=case: program(T, *case), ENGINES[name]) for name in ("torch", "tinygrad_edu")
-        )
+        theirs, ours = (run(lambda T, case=case: program(T, *case), engine) for engine in ENGINES.values())
         theirs, ours = (seen["result"] if isinstance(seen, dict) else seen for seen in (theirs, ours))
         lines = [line for line in differences(theirs, ours) if not any(part in line for part in ignored)]
         if lines and not excused(case, lines):

@@ -66,9 +66,10 @@ def resnet18(T: Any) -> Made:
             self.bn1, self.relu = nn.BatchNorm2d(width), nn.ReLU(inplace=True)
             self.maxpool = nn.MaxPool2d(3, 2, 1)
             widths = [width, width, 2 * width, 4 * width, 8 * width]
-            self.layer1, self.layer2, self.layer3, self.layer4 = (
+            stages = [
                 nn.Sequential(BasicBlock(a, b, b // a), BasicBlock(b, b, 1)) for a, b in itertools.pairwise(widths)
-            )
+            ]
+            self.layer1, self.layer2, self.layer3, self.layer4 = stages
             self.avgpool, self.fc = nn.AdaptiveAvgPool2d((1, 1)), nn.Linear(8 * width, 10)
 
         def forward(self, x: Any) -> Any:

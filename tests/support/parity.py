@@ -136,8 +136,7 @@ def values_of(t: Any) -> np.ndarray:
 def observe(result: Any) -> Any:
     """`result`, which may hold tensors in tuples, lists and dicts, as plain data of neither engine."""
     numbers = Numbers()
-    plain = _plain(result, numbers)
-    return {"result": plain, "graph": numbers.table()}
+    return {"result": _plain(result, numbers), "graph": numbers.table()}
 
 
 def _plain(value: Any, numbers: Numbers) -> Any:

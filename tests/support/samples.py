@@ -322,17 +322,13 @@ LINALG = [
     S("T.trace(a)", a=M),
 ]
 
-DECOMPOSITION = [
-    *rows(a=well_conditioned(3))("T.linalg.inv(a) | T.linalg.det(a)"),
-    S("T.linalg.inv(a)", a=well_conditioned(3, 2)),
-    S("T.linalg.det(a)", a=well_conditioned(2, 4)),
-    S("T.linalg.solve(a, b)", a=well_conditioned(3), b=(3, 2)),
-    S("T.linalg.solve(a, b)", a=well_conditioned(3), b=(3,), names=False),
-    S("T.linalg.solve(a, b, left=False)", a=well_conditioned(3), b=(2, 3)),
-    *rows(a=M)("T.linalg.vector_norm(a, 3) | T.linalg.norm(a) | T.linalg.norm(a, 3, dim=1)"),
-    *rows(a=M, names=False)(""),
-    S("T.linalg.matmul(a, b)", a=M, b=(4, 2)),
-]
+DECOMPOSITION = [*rows(a=well_conditioned(3))("T.linalg.inv(a) | T.linalg.det(a)")]
+DECOMPOSITION += [S("T.linalg.inv(a)", a=well_conditioned(3, 2)), S("T.linalg.det(a)", a=well_conditioned(2, 4))]
+DECOMPOSITION += [S("T.linalg.solve(a, b)", a=well_conditioned(3), b=(3, 2))]
+DECOMPOSITION += [S("T.linalg.solve(a, b)", a=well_conditioned(3), b=(3,), names=False)]
+DECOMPOSITION += [S("T.linalg.solve(a, b, left=False)", a=well_conditioned(3), b=(2, 3))]
+DECOMPOSITION += [*rows(a=M)("T.linalg.vector_norm(a, 3) | T.linalg.norm(a) | T.linalg.norm(a, 3, dim=1)")]
+DECOMPOSITION += [*rows(a=M, names=False)(""), S("T.linalg.matmul(a, b)", a=M, b=(4, 2))]
 
 IMAGE = (2, 3, 6, 5)
 
@@ -418,17 +414,13 @@ LOSS = [
     S("F.triplet_margin_loss(x, y, z)", x=M, y=M, z=M),
 ]
 
-RANDOM = [
-    *rows()("F.dropout(T.ones(1000), 0.5).mean() > 0.8 | T.rand(1000).mean().round(decimals=1)"),
-    *rows()("T.randn(2, 3).shape[1] | T.randint(3, 4, (2, 2)) | T.randperm(5).sort()[0] | T.randint(3, 4, ())"),
-    *rows(a=M)("a.clone().uniform_(2, 2) | a.clone().normal_(2, 0) | (a * 0).bernoulli_(1.0)"),
-    S("T.bernoulli(a * 0 + 1)", a=constant(3, 4)),
-    S("T.bernoulli(a * 0 + 1)", a=()),
-    S("(a * 0).bernoulli_(a * 0 + 1)", a=M, names=False),
-    S("T.normal(a, b)", a=M, b=positive(4), double=1e-6),
-    S("T.normal(a, 0.5)", a=M, double=1e-6),
-    S("T.normal(0.5, b)", b=positive(20), double=1e-6),
-]
+RANDOM = [*rows()("F.dropout(T.ones(1000), 0.5).mean() > 0.8 | T.rand(1000).mean().round(decimals=1)")]
+RANDOM += [*rows()("T.randn(2, 3).shape[1] | T.randint(3, 4, (2, 2)) | T.randperm(5).sort()[0] | T.randint(3, 4, ())")]
+RANDOM += [*rows(a=M)("a.clone().uniform_(2, 2) | a.clone().normal_(2, 0) | (a * 0).bernoulli_(1.0)")]
+RANDOM += [S("T.bernoulli(a * 0 + 1)", a=constant(3, 4)), S("T.bernoulli(a * 0 + 1)", a=())]
+RANDOM += [S("(a * 0).bernoulli_(a * 0 + 1)", a=M, names=False)]
+RANDOM += [S("T.normal(a, b)", a=M, b=positive(4), double=1e-6), S("T.normal(a, 0.5)", a=M, double=1e-6)]
+RANDOM += [S("T.normal(0.5, b)", b=positive(20), double=1e-6)]
 
 
 WINDOWS = [

@@ -86,10 +86,8 @@ def execute(lines: list[str], T: Any) -> Any:
             if dual:
                 fw.exit_dual_level()
         if second_order(lines):
-            state = {
-                k: [None if t is None else values_of(t) for t in (v, getattr(v, "grad", None))]
-                for k, v in variables.items()
-            }
+            pairs = {k: (v, getattr(v, "grad", None)) for k, v in variables.items()}
+            state = {k: [None if t is None else values_of(t) for t in pair] for k, pair in pairs.items()}
         else:
             state = observe(variables)
         if any("inference_mode" in line for line in lines):

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import micrograd.engine
 import numpy as np
 import pytest
+import torch
 
 import viz
 
@@ -131,7 +132,6 @@ def test_an_engine_without_a_part_is_refused_by_its_name(engine, said):
 
 def test_a_second_public_engine_is_drawn_by_the_same_door():
     pytest.importorskip("smallpebble", reason="SmallPebble is not installed: pip install smallpebble")
-    torch = pytest.importorskip("torch")
     code = next(code for code in CODE if "class SmallPebble" in code)
     assert len([one for one in code.splitlines() if one.strip()]) <= 40
     names = {}

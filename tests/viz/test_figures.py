@@ -5,13 +5,12 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 from support.models import MODELS
 
 import viz
 
 pytestmark = pytest.mark.outer
-
-torch = pytest.importorskip("torch")
 
 FOLDER = Path(__file__).parents[2] / "docs" / "figures"
 PAGE = FOLDER.parent / "authors.md"
@@ -31,9 +30,8 @@ def _figure(name: str) -> str:
 
 def _labels(picture: str) -> set[str]:
     """The texts of a picture without numbers that depend on the processor."""
-    return {
-        text for text in re.findall(r">([^<>]+)</text>", picture) if not re.search(r"grad |[Ll]oss|\d\.\d|1e", text)
-    }
+    found = set(re.findall(r">([^<>]+)</text>", picture))
+    return {text for text in found if not re.search(r"grad |[Ll]oss|\d\.\d|1e", text)}
 
 
 @pytest.mark.parametrize("name", MODELS)

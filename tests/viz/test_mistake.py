@@ -116,10 +116,7 @@ MARKED |= {"detach, no_grad and .data": "MulBackward0", "wrong number of gradien
 MARKED |= {"wrong None": "ScaledAddBackward", "forgotten un-broadcast": "AddBackward0"}
 MARKED |= {"double backward over a saved intermediate": "CubeBackward", "NaN from where": "SqrtBackward0"}
 MARKED |= {"leaf in-place": "w", "view of a leaf": "w", "backward of a non-scalar": "MulBackward0"}
-needs_torch = pytest.mark.skipif(
-    __import__("importlib.util").util.find_spec("torch") is None, reason="PyTorch is not installed"
-)
-ENGINES = [CORE, pytest.param(TORCH, marks=needs_torch)]
+ENGINES = [CORE, TORCH]
 _lessons = {known.name: MistakeLesson(known) for known in MISTAKES}  # each program runs once for all tests
 
 
@@ -239,7 +236,6 @@ def test_a_terminal_gets_the_whole_lesson_as_text() -> None:
     assert all(f'viz.mistake("{one.name}")' in shown for one in MISTAKES)
 
 
-@needs_torch
 def test_both_engines_are_quoted_in_their_own_words() -> None:
     text = repr(viz.mistake("in-place on a saved value"))
     assert "[torch.FloatTensor []], which is output 0 of Exp, is at version 1" in text

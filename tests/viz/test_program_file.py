@@ -42,8 +42,7 @@ def test_a_script_and_a_notebook_are_played_from_a_file_and_from_standard_input(
     given = (folder / name).read_text() if from_stdin else None
     done = run("play", "-" if from_stdin else name, "-o", "flow.json", input=given, cwd=folder)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "flow.json", "")
-    recording = json.loads((folder / "flow.json").read_text(encoding="utf-8"))
-    assert recording["tensors"]["x"]["grad"]["data"] == 2.0
+    assert json.loads((folder / "flow.json").read_text(encoding="utf-8"))["tensors"]["x"]["grad"]["data"] == 2.0
 
 
 def test_an_error_is_placed_where_the_notebook_has_it(folder):

@@ -160,9 +160,8 @@ def test_a_program_that_leaves_python_by_force_ends_alone(engine):
 
 
 def test_a_program_may_resize_what_was_looked_at():
-    program = (
-        "w = T.ones(3)\nmask = w.data.new().resize_(3).fill_(2)\nkept = (w * 2).resize_(2)\ntotal = (mask * w).sum()"
-    )
+    program = "w = T.ones(3)\nmask = w.data.new().resize_(3).fill_(2)\n"
+    program += "kept = (w * 2).resize_(2)\ntotal = (mask * w).sum()"
     recording = viz.record(program, "torch")
     assert recording.error is None
     assert recording.tensors["total"]["value"]["data"] == 6.0
@@ -259,10 +258,8 @@ def test_the_ready_queue_is_listed_in_the_order_in_which_the_engine_takes_from_i
         runs = [later.node for later in events[position + 1 :] if later.kind == "run"]
         if event.ready and event.kind in ("send", "accumulate"):
             assert event.ready[0] == runs[0]
-        ranks = [
-            (key not in accumulators, -(recording.graph.ops[key].sequence_nr if key not in accumulators else 0))
-            for key in event.ready
-        ]
+        first = {key: key in accumulators for key in event.ready}
+        ranks = [(not leaf, 0 if leaf else -recording.graph.ops[key].sequence_nr) for key, leaf in first.items()]
         assert ranks == sorted(ranks)
         longest = max(longest, len(set(ranks)))
     assert longest > 1

@@ -103,9 +103,8 @@ def test_the_numbers_are_those_of_the_training(engine: str) -> None:
     assert column.values["update"][0] == pytest.approx(first, rel=1e-5)
     assert column.values["activation"][0] == pytest.approx(float(np.abs(out).mean()), rel=1e-5)
     assert column.values["mean"][0] == pytest.approx(float(out.mean()), rel=1e-5)
-    assert (
-        column.values["dead"][0] == pytest.approx(float((hidden == 0).all(axis=0).mean())) and (hidden[:, 1] == 0).all()
-    )
+    assert column.values["dead"][0] == pytest.approx(float((hidden == 0).all(axis=0).mean()))
+    assert (hidden[:, 1] == 0).all()
     assert column.values["saturated"][1] == pytest.approx(float((np.abs(result.detach().numpy()) > 0.995).mean()))
 
 

@@ -105,9 +105,7 @@ def test_a_restarted_kernel_leaves_three_pictures_and_sentences(notebook: Any) -
 
 
 @pytest.mark.parametrize("begins", ["in a cell", "by a toggle"])
-def test_what_never_ends_and_prints_is_interrupted_and_the_explorer_goes_on(
-    desk: Any, tmp_path: Path, begins: str
-) -> None:
+def test_what_never_ends_and_prints_is_interrupted_and_all_goes_on(desk: Any, tmp_path: Path, begins: str) -> None:
     runs, first = tmp_path / "runs", 2.0 if begins == "in a cell" else 1.0
     body = f"open('{runs}', 'a').close(); print('x' * 1_000_000)"
     program = f"a = T.tensor({first})\\nwhile a.item() > 1.5: {body}\\nc = a * a"
@@ -118,11 +116,8 @@ def test_what_never_ends_and_prints_is_interrupted_and_the_explorer_goes_on(
     else:
         notebook.run_all()
         hands.counts(recorded=0, unrecorded=1)
-        for value in (
-            "1.1",
-            "1.2",
-            "1.3",
-        ):  # JupyterLab's first messages come in the thread of the cell, the others not
+        # JupyterLab's first messages come in the thread of the cell, the others not.
+        for value in ("1.1", "1.2", "1.3"):
             hands.write("Value of a", value)
         hands.root.get_by_role("slider", name="Value of a", exact=True).fill("2")
     eventually(runs.exists, True)

@@ -81,9 +81,7 @@ def test_code_graph_and_steps_of_a_mistake_share_a_screen_of_768_pixels_and_no_f
         assert root.evaluate(places) == before
 
 
-def test_what_is_tried_by_key_shows_what_it_changes_and_pytorch_stands_behind_the_badge(
-    notebook: Any, root: Any
-) -> None:
+def test_what_is_tried_by_key_shows_its_effect_and_pytorch_stands_behind_the_badge(notebook: Any, root: Any) -> None:
     way(root, "retain_graph=True").press("Enter")
     expect(root.locator(".tgv-effect")).to_contain_text("does not fix it")
     expect(root.locator(".tgv-error")).to_contain_text("modified by an inplace operation")
