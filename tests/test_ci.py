@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 pytestmark = [pytest.mark.outer, pytest.mark.skipif(os.name == "nt", reason="the script is for a shell")]
-
 ROOT = Path(__file__).resolve().parents[1]
 SYSTEM = ("bash", "env", "dirname", "awk", "mktemp", "rm")  # what every machine has
 FONTS = "echo DejaVuSans.ttf: DejaVu Sans"

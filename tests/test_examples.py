@@ -13,7 +13,6 @@ import tinygrad_edu
 import viz
 
 pytestmark = pytest.mark.outer
-
 ROOT = Path(__file__).resolve().parents[1]
 IN_A_BROWSER = ROOT / "tinygrad_edu" / "course" / "site" / "live" / "python"  # no modules of this installation
 WITH_EXAMPLES = [

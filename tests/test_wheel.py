@@ -15,7 +15,6 @@ import pytest
 from tinygrad_edu._version import VERSION
 
 pytestmark = pytest.mark.outer
-
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -29,8 +29,6 @@ X = [[0.5, 1.5, 2.0], [1.25, 0.75, 3.0]]
 DX = [[1.0, -2.0, 0.5], [0.25, 3.0, -1.0]]
 Y = [[1.5, -0.5, 0.25], [2.0, 1.0, -1.5]]
 DY = [[-1.0, 0.5, 2.0], [1.0, -0.25, 0.75]]
-
-
 UNARY = "neg abs sign reciprocal sqrt square exp log sin cos tanh sigmoid relu clone sum mean max min t flatten squeeze"
 OPS = """x + 1; 1 - x; 2 / x; x**3; x**0; 2**x; x.clamp(0.6, 1.6); x.sum(1); x.sum((0, 1), keepdim=True); x.mean(0);
 x.view(3, 2); x.t().reshape(2, 3); x.unsqueeze(0).expand(2, 2, 3); x[1:, ::2]; x[T.tensor([1, 0, 1])]; x[x > 1];

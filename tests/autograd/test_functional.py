@@ -40,8 +40,6 @@ T.ones((), dtype=T.float64); 3.0; (a, 3.0); a.reshape(-1)[:0]""".replace("\n", "
 INPUTS = ["x(T, 3)", "x(T, 3, requires_grad=True)", "x(T, 1).reshape(())", "(x(T, 3),)"]
 INPUTS += ["x(T, 3, requires_grad=True) * 1", "3.0"]
 OPTIONS = [{}, {"create_graph": True}]
-
-
 VECTORS = """None; v; v.requires_grad_(); (v,); T.ones(2, dtype=T.float64);
 (T.ones(3, dtype=T.float64), T.ones(3, dtype=T.float64)); T.tensor(2.0, dtype=T.float64);
 3.0""".replace("\n", " ").split("; ")

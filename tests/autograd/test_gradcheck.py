@@ -114,8 +114,6 @@ SUBJECTS |= {"in place": lambda T: lambda x: x.clone().mul_(2).add_(x), "kinked"
 SUBJECTS |= {"empty": lambda T: lambda x: x[:0] * 2}
 SUBJECTS |= {"undefined gradients refused": lambda T: function(T, undefined, refusing)}
 SUBJECTS |= {"undefined gradients misread": lambda T: function(T, undefined, misreading)}
-
-
 MODES = {"slow": {}, "fast": {"fast_mode": True}, "not raising": {"raise_exception": False}}
 MODES |= {"fast, not raising": {"raise_exception": False, "fast_mode": True}}
 MODES |= {"forward too": {"check_forward_ad": True}}

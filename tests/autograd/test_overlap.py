@@ -9,7 +9,6 @@ from support.axes import not_alike
 import tinygrad_edu as T
 
 pytestmark = pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
-
 READ_AND_WRITTEN = """w.index_add_(0, i, w); w.index_copy_(0, i, w); w.scatter_(0, i, w);
 w.scatter_add_(0, i, w.detach()); w.__setitem__(i, w); i.index_put_((i,), i * 0 + 1);
 T.mul(w, 2, out=w); w.mul_(w)""".replace("\n", " ").split("; ")

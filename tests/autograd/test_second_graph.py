@@ -12,8 +12,6 @@ from support.samples import Sample
 import tinygrad_edu
 
 pytestmark = pytest.mark.outer
-
-
 KINKS = ["relu(x)", "leaky_relu(x, 0.2)", "hardtanh(x)", "relu6(x)", "prelu(x, w)"]
 
 

@@ -8,12 +8,9 @@ from support.harness import eventually
 import viz
 
 pytestmark = pytest.mark.outer(start=3)
-
 PROGRAM = "x = T.tensor(3.0, requires_grad=True)\na = x * x\nL = a * (a + x)\nL.backward()"
 SHOWN = """() => [...document.querySelectorAll("text")]
     .filter(text => getComputedStyle(text).visibility === "visible").map(text => text.textContent).join(" ")"""
-
-
 RUNNING = "() => document.getAnimations().filter(one => one.playState === 'running').length"
 AT = """share => {
     for (const one of document.getAnimations()) {

@@ -10,7 +10,6 @@ from support.harness import complaints, new_page
 import viz
 
 pytestmark = pytest.mark.outer(start=3)
-
 LONG = "w = T.tensor(1.0, requires_grad=True)\ny = w\nfor i in range(200):\n"
 LONG += "    y = y * 1.001 if i % 2 else y + w\ny.backward()"
 

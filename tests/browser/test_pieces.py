@@ -16,7 +16,6 @@ from viz.export import bundle
 from viz.picture.fit import LAPTOP, PHONE
 
 pytestmark = pytest.mark.outer(start=3)
-
 LINE = "x = T.tensor(3.0)\nw = T.tensor(2.0, requires_grad=True)\nL = (w * x - 5) ** 2\nL.backward()"
 FAILS = "x = T.tensor(3.0, requires_grad=True)\ny = x * x\ny.backward()\ny.backward()"
 

@@ -19,7 +19,6 @@ from support.command import COMMAND, call, run
 from tinygrad_edu.course.lab import free_port
 
 pytestmark = pytest.mark.outer(start=2)
-
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -16,7 +16,6 @@ import tinygrad_edu
 from tinygrad_edu.course.site.live import parts
 
 pytestmark = pytest.mark.outer
-
 ROOT = Path(tinygrad_edu.__file__).parents[1]
 BEYOND_32_BITS = ["T.arange(2**31, 2**31 + 3)", "T.arange(3) + 2**31", "T.tensor([True]).sum()", "T.tensor(2**40)"]
 BEYOND_32_BITS += ["T.tensor([1])"]

@@ -19,7 +19,6 @@ from tinygrad_edu.exercises.grading.submissions import read_submissions
 from tinygrad_edu.sandbox.outside import Sandbox
 
 pytestmark = pytest.mark.outer(start=1)
-
 FIRST = "import torch\nimport tinygrad_edu as tg\nfrom tinygrad_edu.exercises import check"
 WRONG = MUL.replace("grad_output * b, grad_output * a", "b, a")
 EMPTY = "def mul_backward(grad_output, a, b):\n    # YOUR CODE HERE\n    raise NotImplementedError()\n"

@@ -13,10 +13,8 @@ from tinygrad_edu.exercises.grading import grade
 from tinygrad_edu.exercises.grading.submissions import read_submissions
 
 pytestmark = pytest.mark.outer
-
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
-
 PATIENT = {f"distributed.comm.timeouts.{name}": "240s" for name in ("connect", "tcp")}  # on a busy machine
 
 

@@ -15,7 +15,6 @@ from tinygrad_edu.exercises.plain import MAX_TEXTS, encode
 from tinygrad_edu.sandbox.outside import Sandbox
 
 pytestmark = pytest.mark.outer(start=2)
-
 LETTER = "\u0628"
 
 

@@ -21,12 +21,9 @@ from tinygrad_edu.sandbox.outside import Sandbox
 from tinygrad_edu.sandbox.trouble import TOLD_OUTSIDE
 
 pytestmark = pytest.mark.outer(start=2)
-
 RIGHT = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a\n"
 WRONG = "def mul_backward(grad_output, a, b):\n    return grad_output * a, grad_output * b\n"
-
 ENDED, LOST, TOO_LONG, TOO_MUCH = (f"{TOLD_OUTSIDE[kind]}." for kind in ("ended", "lost", "too long", "too much"))
-
 linux = pytest.mark.skipif(sys.platform != "linux", reason="namespaces and seccomp are Linux's")
 
 

@@ -12,7 +12,6 @@ import torch
 import tinygrad_edu
 
 pytestmark = pytest.mark.outer
-
 ROW = np.array([[0, 0, 1], [1, 1, 1], [0, 0, 0]], bool)  # the second query may see nothing
 LATER = np.triu(np.ones((3, 3), bool), 1)
 HEADS = np.zeros((4, 3, 3), bool)
@@ -34,7 +33,6 @@ MODULES = {
     f"nn.TransformerEncoderLayer{LAYERS[:-1]}, norm_first=True)": {},
     f"nn.TransformerEncoder(nn.TransformerEncoderLayer{LAYERS}, 2, enable_nested_tensor=False)": {},
 }
-
 
 NAMES = {  # of the two masks, and of the switch for a causal one
     "Multihead": ("attn_mask", "key_padding_mask", "is_causal"),

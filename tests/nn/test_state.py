@@ -19,7 +19,6 @@ from support.both import attempt
 from .test_modules import MODULES
 
 pytestmark = [pytest.mark.outer, pytest.mark.filterwarnings("ignore")]
-
 CLASSES = np.array([0, 1, 3])
 STATEFUL = {"nn.Conv3d(2, 3, 2)": [(2, 2, 3, 3, 3)], "nn.ConvTranspose1d(3, 2, 2)": [(2, 3, 4)]}
 STATEFUL |= {"nn.ConvTranspose3d(2, 3, 2)": [(1, 2, 2, 2, 2)]}

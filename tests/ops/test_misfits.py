@@ -19,7 +19,6 @@ from support.samples import RANDOM, SAMPLES
 import tinygrad_edu
 
 pytestmark = [pytest.mark.outer, pytest.mark.filterwarnings("ignore")]
-
 NONSENSE = "None | 'abc' | 1.5 | [1, 2] | -7 | 99 | T.ones(5, 7, 6) | T.ones(0) | object | {} | float('nan')"
 # NotImplementedError is a RuntimeError. An AttributeError or a ZeroDivisionError would be one of our own code.
 KINDS = (TypeError, RuntimeError, IndexError, ValueError)

@@ -22,7 +22,6 @@ pytestmark = [pytest.mark.outer(start=1), pytest.mark.filterwarnings("ignore")]
 # Of the first eight calls of each op these are compared; `-m long` compares all eight.
 FEW, ALL = (0, 3), range(8)
 EACH = [pytest.param(FEW, id="few"), pytest.param(ALL, id="all", marks=pytest.mark.long)]
-
 EXCEPT = {"empty": "the numbers are whatever was in memory", "empty_like": "the numbers are whatever was in memory"}
 EXCEPT |= {"nn.functional.batch_norm": "PyTorch takes an empty vector for a batch of channels"}
 

@@ -10,7 +10,6 @@ import torch
 import tinygrad_edu
 
 pytestmark = [pytest.mark.outer, pytest.mark.filterwarnings("ignore")]
-
 TWO = """add sub mul div floor_divide remainder fmod pow maximum minimum atan2 logaddexp eq lt logical_and logical_xor
 bitwise_and isclose inner"""
 ONE = """abs acos ceil cos erf exp expm1 floor frac log log1p logit neg reciprocal round rsqrt sigmoid sign sin sqrt

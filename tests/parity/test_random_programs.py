@@ -10,7 +10,6 @@ import pytest
 from support.random_programs import DESIGNS, first_difference, kind_of, shortest
 
 pytestmark = pytest.mark.outer(start=1)
-
 USUAL = {"memory": 60, "statements": 150, "graphs": 400}
 COUNT = os.environ.get("TINYGRAD_EDU_PARITY_PROGRAMS")
 FIRST = int(os.environ.get("TINYGRAD_EDU_PARITY_SEED", "0")) * 1_000_000

@@ -24,7 +24,6 @@ from .parity import ENGINES, attempt, differences
 from .toolbox import execute, is_tensor, run, second_order
 
 __all__ = ["DESIGNS", "first_difference", "kind_of", "shortest"]
-
 Shape = tuple[int, ...]
 
 

@@ -108,7 +108,6 @@ M, V = (3, 4), (4,)
 KEYS, WEIGHTS = {"k": (2, 5, 4), "v": (2, 5, 4)}, unit_constant(4)
 KINKS = values(-2.0, -1.0, -0.5, 0.0, 0.0, 0.5, 1.0, 2.0)
 
-
 POINTWISE = [
     *rows(a=M, b=M)("a + b | a * b | T.lerp(a, b, 0.3)"),
     *rows(a=M, b=V)("a + b | T.add(a, b, alpha=3) | T.sub(a, b, alpha=0.5) | a * b | T.lerp(a, b, 0.8) | a.clamp(b)"),
@@ -240,7 +239,6 @@ SHAPE = [
     *rows(a=(3,), b=V)("T.meshgrid(a, b, indexing='ij') | T.meshgrid(a, b, indexing='xy')"),
 ]
 
-
 INDEX = [
     *rows(a=M)("a[0] | a[-1, 2] | a[1:, ::2] | a[:] | a[...] | a[None, :, 1] | a[[0, 2]] | a[a > 0] | a[0:0]"),
     *rows(a=M)("a[True] | a.sort(1) | a.sort(0, descending=True) | a.sort(dim=0, stable=True) | a.argsort(1)"),
@@ -329,7 +327,6 @@ DECOMPOSITION += [S("T.linalg.solve(a, b)", a=well_conditioned(3), b=(3,), names
 DECOMPOSITION += [S("T.linalg.solve(a, b, left=False)", a=well_conditioned(3), b=(2, 3))]
 DECOMPOSITION += [*rows(a=M)("T.linalg.vector_norm(a, 3) | T.linalg.norm(a) | T.linalg.norm(a, 3, dim=1)")]
 DECOMPOSITION += [*rows(a=M, names=False)(""), S("T.linalg.matmul(a, b)", a=M, b=(4, 2))]
-
 IMAGE = (2, 3, 6, 5)
 
 NETWORK = [
@@ -421,7 +418,6 @@ RANDOM += [S("T.bernoulli(a * 0 + 1)", a=constant(3, 4)), S("T.bernoulli(a * 0 +
 RANDOM += [S("(a * 0).bernoulli_(a * 0 + 1)", a=M, names=False)]
 RANDOM += [S("T.normal(a, b)", a=M, b=positive(4), double=1e-6), S("T.normal(a, 0.5)", a=M, double=1e-6)]
 RANDOM += [S("T.normal(0.5, b)", b=positive(20), double=1e-6)]
-
 
 WINDOWS = [
     *rows(a=(2, 2, 5, 4, 6))("""

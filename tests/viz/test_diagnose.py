@@ -21,7 +21,6 @@ from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Watch
 
 pytestmark = pytest.mark.outer
-
 TWO_LINES = "w = T.tensor(2.0, requires_grad=True)\nloss = (w.detach() - 1) ** 2\nloss.backward()"
 ROOT = Path(__file__).resolve().parents[2]
 

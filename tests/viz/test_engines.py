@@ -12,8 +12,6 @@ import torch
 import viz
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "engines.md"
-
-
 CODE = re.findall(r"```(?:py|python)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 

@@ -19,7 +19,6 @@ from viz.frames.scene import frame
 from viz.picture.fit import Room
 
 pytestmark = pytest.mark.outer
-
 PROGRAM = "x = T.tensor(3.0, requires_grad=True)\na = x * x\nL = a * (a + x)\nL.backward()"
 
 

@@ -11,7 +11,6 @@ from support.models import MODELS
 import viz
 
 pytestmark = pytest.mark.outer
-
 FOLDER = Path(__file__).parents[2] / "docs" / "figures"
 PAGE = FOLDER.parent / "authors.md"
 LARGEST = 110_000  # bytes

@@ -13,7 +13,6 @@ from viz.frames.director import VIEWS, Director
 from viz.picture.fold import fold, inside
 
 pytestmark = pytest.mark.outer
-
 LONG = "w = T.tensor(1.0, requires_grad=True)\ny = w\nfor i in range(300):\n"
 LONG += "    y = y * 1.001 if i % 2 else y + w\ny.backward()"
 

@@ -122,7 +122,6 @@ model = Loop()
 loss = model(T.randn(5, 2, 3))
 loss.backward()"""
 
-
 BARE = """
 cell, x, h = T.nn.RNNCell(3, 4), T.randn(4, 2, 3), T.zeros(2, 4)
 for t in range(4):

@@ -8,7 +8,6 @@ from viz.picture import parts
 from viz.picture.fit import BESIDE
 
 pytestmark = pytest.mark.outer
-
 ALL = {**PROGRAMS, **HELD_OUT}
 LOOP = "w = T.tensor(2.0, requires_grad=True)\nv = w\nfor i in range({}):\n    u = v * w\n    v = u + 1\nv.backward()"
 

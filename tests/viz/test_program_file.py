@@ -11,7 +11,6 @@ from support.command import call, run
 from viz.recording import program_file
 
 pytestmark = pytest.mark.outer
-
 CELLS = ["%load_ext viz\n!ls\nimport torch\nfrom beside import double\nx = torch.tensor(3.0, requires_grad=True)"]
 CELLS += ["%%autograd\ny = (double(x)\n     % 100)\ny.backward()\ndisplay(x.grad)", "%%bash\nls /nowhere"]
 CELLS += ["if y > 1:\n    %time z = y * 3\n    ?z"]

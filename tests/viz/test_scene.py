@@ -16,7 +16,6 @@ from viz.picture.kept import Kept
 
 LINE = "w = T.tensor(2.0, requires_grad=True)\nx = T.tensor(3.0)\nb = T.tensor(1.0, requires_grad=True)\n"
 LINE += "y = T.tensor(4.0)\nL = ((w * x + b) - y) ** 2\nL.backward()"
-
 WIDE = (Room(4000, 4000),)  # where nothing is left out
 
 

@@ -13,7 +13,6 @@ import viz.engines
 from viz.frames.scene import frame
 
 pytestmark = pytest.mark.outer
-
 NUMBER = r"−?(?:\d[\d.]*(?:e−?\d+)?|∞|nan)"
 SIGNS = {"×": "*", "÷": "/", "+": "+", "−": "-", "%": "%", "//": "//", "to the power": "**"}
 STEP = 1e-6

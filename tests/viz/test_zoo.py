@@ -15,7 +15,6 @@ from viz.picture.nested import compose
 from viz.picture.network import CELL
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(7200), pytest.mark.filterwarnings("ignore")]
-
 LARGEST = 130e6  # parameters: a larger model takes more memory than a laptop has
 SECONDS = 10  # of the processor
 LEAST = 0.98  # of the models of a library are drawn as they should be

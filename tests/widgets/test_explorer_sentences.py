@@ -14,7 +14,6 @@ from viz.experiments.switches import Offer, pressed
 from viz.recording.notation import number
 
 pytestmark = pytest.mark.outer
-
 ALL = {**PROGRAMS, **HELD_OUT}
 CORE = "tinygrad_edu"
 FEW = 4  # switches of a program in the normal run

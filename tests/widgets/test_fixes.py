@@ -21,7 +21,6 @@ PROGRAMS = {
     "g = T.autograd.grad(a * 2, [a, b])",
 }
 
-
 LINE = "w = T.tensor(0.3, requires_grad=True)\nb = T.tensor(0.1, requires_grad=True)\n"
 LINE += "d = w * 2.0 + b\nL = (d - 1) ** 2\nL.backward()"
 STATES = [{"backwards": 2}, {"no_grad": [3, 4]}, {"requires_grad": {"w": False, "b": False}}]

@@ -26,7 +26,6 @@ from viz.widgets.comparison import ComparisonView
 from viz.widgets.player import Player
 
 pytestmark = pytest.mark.outer
-
 ENGINES = [CORE, TORCH]
 
 

@@ -12,8 +12,6 @@ from support.harness import complaints, eventually
 from support.stage_programs import LINE
 
 pytestmark = pytest.mark.outer(start=3)
-
-
 CELL = f"import viz\nexplorer = viz.explore('''{LINE}''')\nexplorer"
 
 

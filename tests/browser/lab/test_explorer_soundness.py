@@ -9,7 +9,6 @@ from support.hands import Hands
 from support.harness import eventually, uninvited
 
 pytestmark = pytest.mark.outer(start=3)
-
 PROGRAM = "w = T.tensor(2.0, requires_grad=True)\\nL = w * w\\nL.backward()"
 RELOADED = """async () => {
     const panel = window.jupyterapp.shell.currentWidget;

@@ -9,7 +9,6 @@ from playwright.sync_api import expect
 from support.harness import eventually
 
 pytestmark = pytest.mark.outer(start=3)
-
 LESSONS = Path(__file__).parents[3] / "notebooks"
 
 

@@ -8,7 +8,6 @@ from playwright.sync_api import expect
 from viz.export.link import unpacked
 
 pytestmark = pytest.mark.outer(start=3)
-
 BASE = "https://example.org/explore.html"
 PROGRAM = "w = T.tensor(2.0, requires_grad=True)\nL = w * w\nL.backward()"
 CLIPBOARD = "() => { window.copied = []; navigator.clipboard.writeText = async text => { window.copied.push(text); }; }"

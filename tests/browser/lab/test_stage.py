@@ -14,7 +14,6 @@ from support.harness import eventually, rest, uninvited
 from support.stage_programs import HELD_OUT, PROGRAMS
 
 pytestmark = pytest.mark.outer(start=3)
-
 SIZES = {"laptop": (1366, 768), "desktop": (1920, 1080)}
 WIDGETS = {"player": "viz.record({!r}).play()", "explorer": "viz.explore({!r})", "comparison": "viz.compare({!r})"}
 STAND_FOR_ALL = {"attention", "inplace error"}  # a network as wide as the stage, and a program that fails

@@ -15,7 +15,6 @@ from tinygrad_edu.course.site.live import examples
 from viz.export.link import unpacked
 
 pytestmark = pytest.mark.outer(start=3)
-
 SHOWN = "html[data-shown]"
 PROGRAMS = dict(examples.programs())
 HIS_PROGRESS = json.dumps({"mul_backward": {"points": 3, "of": 3}})
@@ -72,8 +71,6 @@ def kept(page: Any) -> str:
 
 
 AT_EACH_RUN = 6  # the long ring takes twenty
-
-
 ASKED = list(PROGRAMS)[:20]
 ASKED[AT_EACH_RUN:] = [pytest.param(question, marks=pytest.mark.long) for question in ASKED[AT_EACH_RUN:]]
 

@@ -106,7 +106,6 @@ PAGES = [
     path.relative_to(lessons_root()).with_suffix(".html").as_posix() for path in sorted(lessons_root().rglob("*.ipynb"))
 ]
 
-
 ANSWERS = {
     path.stem: {
         one["id"]: "".join(one["source"]) for one in json.loads(path.read_text())["cells"] if one["cell_type"] == "code"

@@ -10,7 +10,6 @@ import pytest
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.outer(start=3), pytest.mark.long]
-
 LESSON = "10_deep_networks/10_deep_networks.html"
 
 
