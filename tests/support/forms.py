@@ -533,6 +533,39 @@ t = T.ones(2); m = …; out = m, m is t
     | t.to(T.device('cpu')) | t.to(T.float32) | t.to(None, T.float64)
     | t.to(T.device('cpu'), T.float64, False, True) | t.to(T.ones(1, dtype=T.float64))
     | t.to(T.float32, False, True) | t.new(2, 1).zero_() | t.long().new([1, 2]) | t.new(T.ones(1).size()).zero_()
+w, i = T.arange(4.), T.tensor([3, 2, 1, 0])
+    try: …; out = w, i
+    except RuntimeError as error: out = str(error)[:40], w, i
+    | w.index_add_(0, i, w) | w.index_copy_(0, i, w) | w.scatter_(0, i, w) | w.scatter_add_(0, i, w.detach())
+    | w.__setitem__(i, w) | i.index_put_((i,), i * 0 + 1) | T.mul(w, 2, out=w) | w.mul_(w)
+V, t, w = T.autograd.Variable, T.ones(2), T.ones(2, requires_grad=True); v = …
+    out = v, v.requires_grad, v.is_leaf, v.grad_fn is None, type(v) is T.Tensor
+    | V(t) | V(t, requires_grad=True) | V(t, True) | V(data=t) | V() | V(w) | V(w * 2, requires_grad=True) | V([1., 2.])
+    | V(3.) | V(T.tensor([1, 2]), requires_grad=True) | V(t, requires_grad=True, volatile=True)
+V, t = T.autograd.Variable, T.ones(2); v = V(t); t.add_(1)
+    kinds = [isinstance(x, V) for x in (T.ones(1), v, T.ones(1, requires_grad=True) * 2, 3., [1.])]
+    out = v is t, v, v._version, v.data_ptr() in (t.data_ptr(),), kinds
+""",
+    "infinities": r"""
+inf, x = float('inf'), T.tensor([1., 2.], dtype=T.float64, requires_grad=True)
+    (x * T.tensor([[inf, 1.], [-inf, 1.]], dtype=T.float64)).sum().backward(); out = x.grad
+inf, x = float('inf'), T.tensor([1., 2.], dtype=T.float64, requires_grad=True)
+    (x * inf).sum().backward(); (x * -inf).sum().backward(); y = x * 2
+    out = x.grad, T.autograd.grad((y * inf).sum() + (y * -inf).sum(), x)
+x = T.tensor(1e308, dtype=T.float64, requires_grad=True); y = x * 1; y.retain_grad()
+    for _ in range(2): (y * 1e308).backward(retain_graph=True)
+    out = x.grad, y.grad
+x = T.tensor([1.], requires_grad=True); (x.double() * 1e300).backward(); out = x.grad
+inf, x = float('inf'), T.tensor([[1., 2.], [3., 4.]], dtype=T.float64, requires_grad=True); y = x * 1
+    y[0] = T.tensor([inf, 1.], dtype=T.float64); y.view(-1)[1:].mul_(inf); (y - y).sum().backward(); out = x.grad
+inf, x = float('inf'), T.tensor([1., 2.], dtype=T.float64, requires_grad=True)
+    class Wide(T.autograd.Function):
+        forward = staticmethod(lambda ctx, x: x * 1)
+        backward = staticmethod(lambda ctx, g: T.tensor([[inf, 1.], [-inf, 1.]], dtype=T.float64))
+    Wide.apply(x).sum().backward(); out = x.grad
+out = T.tensor([1e300]), T.tensor([1e300], dtype=T.float64).float(), T.tensor(1e300, dtype=T.float32)
+inf, x = float('inf'), T.tensor([1.], dtype=T.float64, requires_grad=True)
+    out = T.autograd.gradcheck(lambda a: a * inf, x, raise_exception=False), x * inf - x * inf
 """,
 }
 
