@@ -15,11 +15,9 @@ import viz
 pytestmark = pytest.mark.outer
 ROOT = Path(__file__).resolve().parents[1]
 IN_A_BROWSER = ROOT / "tinygrad_edu" / "course" / "site" / "live" / "python"  # no modules of this installation
+SOURCES = [path for package in ("tinygrad_edu", "viz") for path in sorted((ROOT / package).rglob("*.py"))]
 WITH_EXAMPLES = [
-    path
-    for package in ("tinygrad_edu", "viz")
-    for path in sorted((ROOT / package).rglob("*.py"))
-    if ">>> " in path.read_text(encoding="utf-8") and not path.is_relative_to(IN_A_BROWSER)
+    path for path in SOURCES if ">>> " in path.read_text(encoding="utf-8") and not path.is_relative_to(IN_A_BROWSER)
 ]
 # What a lesson, an author or an instructor calls by name: each shows how.
 CALLED = {

@@ -20,14 +20,10 @@ def trained_leaf(T):
 
 def facts(original, copied):
     facts = {name: getattr(copied, name) for name in ("requires_grad", "is_leaf")}
-    return facts | {
-        "values": copied.tolist(),
-        "grad": None if copied.grad is None else copied.grad.tolist(),
-        "stride": copied.stride(),
-        "same memory": copied.data_ptr() == original.data_ptr(),
-        "label": getattr(copied, "label", None),
-        "same label": getattr(copied, "label", None) is getattr(original, "label", 0),
-    }
+    facts |= {"values": copied.tolist(), "grad": None if copied.grad is None else copied.grad.tolist()}
+    facts |= {"stride": copied.stride(), "same memory": copied.data_ptr() == original.data_ptr()}
+    facts |= {"label": getattr(copied, "label", None)}
+    return facts | {"same label": facts["label"] is getattr(original, "label", 0)}
 
 
 COPIES = {"deepcopy": copy.deepcopy, "copy": copy.copy, "pickle": lambda t: pickle.loads(pickle.dumps(t))}

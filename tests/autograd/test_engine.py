@@ -108,28 +108,24 @@ def test_only_a_scalar_starts_with_a_gradient_of_one_and_a_given_one_has_the_sha
     y = x * 2
     (one * 2).backward()
     given = [T.ones(shape, dtype=T.float64) for shape in ((2,), (), (1, 3))]
-    return [
-        *(attempt(lambda: y.backward()), attempt(lambda: T.autograd.grad(y, x)), one.grad),
-        *(attempt(lambda g=g: y.backward(g)) for g in (*given, 3.0)),
+    found = [attempt(lambda: y.backward()), attempt(lambda: T.autograd.grad(y, x)), one.grad]
+    found += [attempt(lambda g=g: y.backward(g)) for g in (*given, 3.0)]
+    found += [
         attempt(lambda: T.autograd.grad(y, x, given[0])),
         attempt(lambda: T.autograd.backward([y, y], [T.ones(3, dtype=T.float64)])),
-        x.grad,
     ]
+    return *found, x.grad
 
 
 @same_on_both
 def test_a_tensor_without_a_graph_and_what_is_no_tensor_cannot_start_a_pass(T):
     a, x = T.ones(1), leaf(T)
     roots = (a, x.sum().detach(), x.sum() > 0)
-    return [
-        *(attempt(root.backward) for root in roots),
-        *(attempt(lambda r=r: T.autograd.backward(r)) for r in ([x.sum(), a], [])),
-        *(attempt(lambda r=r: T.autograd.grad(r, x)) for r in (a, [])),
-        attempt(lambda: T.autograd.grad(x.sum(), [3.0]))[0],
-        attempt(lambda: T.autograd.grad(3.0, x))[0],
-        attempt(lambda: T.autograd.backward(3.0))[0],
-        x.grad,
-    ]
+    found = [attempt(root.backward) for root in roots]
+    found += [attempt(lambda r=r: T.autograd.backward(r)) for r in ([x.sum(), a], [])]
+    found += [attempt(lambda r=r: T.autograd.grad(r, x)) for r in (a, [])]
+    found += [attempt(lambda: T.autograd.grad(x.sum(), [3.0]))[0], attempt(lambda: T.autograd.grad(3.0, x))[0]]
+    return *found, attempt(lambda: T.autograd.backward(3.0))[0], x.grad
 
 
 @same_on_both

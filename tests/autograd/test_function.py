@@ -535,13 +535,10 @@ def test_the_classes_behind_a_function_are_pytorchs(T):
     kind = make(T, lambda ctx, x: (ctx.save_for_backward(x), x * 2)[1], lambda ctx, grad: grad * ctx.saved_tensors[0])
     x = leaf(T)
     node = kind.apply(x).grad_fn
-    return (
-        type(kind) is module.FunctionMeta,
-        isinstance(node, module.BackwardCFunction) and isinstance(node, module.FunctionCtx),
-        type(node) is kind._backward_cls and node._forward_cls is kind,
-        type(node).__name__,
-        values_of(node.apply(T.ones(3, dtype=T.float64))),
-    )
+    kinds = isinstance(node, module.BackwardCFunction) and isinstance(node, module.FunctionCtx)
+    linked = type(node) is kind._backward_cls and node._forward_cls is kind
+    grad = node.apply(T.ones(3, dtype=T.float64))
+    return type(kind) is module.FunctionMeta, kinds, linked, type(node).__name__, values_of(grad)
 
 
 @same_on_both

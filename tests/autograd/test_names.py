@@ -64,15 +64,11 @@ OTHER_PARAMETERS = {
 }
 
 # Public members of the classes a user meets that are absent on purpose.
-ABSENT_MEMBERS: dict[str, dict[str, str]] = {
-    "autograd.function.BackwardCFunction": {
-        "apply_boxed": C_CODE,
-        "apply_jvp": C_CODE,
-        "maybe_clear_saved_tensors": C_CODE,
-        **dict.fromkeys(("mark_shared_storage", "saved_variables"), DEPRECATED),
-    },
-    "autograd.function.FunctionCtx": {"mark_shared_storage": DEPRECATED},
-}
+IN_C = dict.fromkeys(("apply_boxed", "apply_jvp", "maybe_clear_saved_tensors"), C_CODE)
+ABSENT_MEMBERS: dict[str, dict[str, str]] = {"autograd.function.FunctionCtx": {"mark_shared_storage": DEPRECATED}}
+ABSENT_MEMBERS["autograd.function.BackwardCFunction"] = IN_C | dict.fromkeys(
+    ("mark_shared_storage", "saved_variables"), DEPRECATED
+)
 CLASSES = ("autograd.function.BackwardCFunction", "autograd.function.FunctionCtx", "autograd.graph.Node")
 CLASSES += ("autograd.graph.saved_tensors_hooks", "autograd.forward_ad.UnpackedDualTensor")
 

@@ -165,15 +165,9 @@ def test_the_worker_gets_our_packages_and_the_stand_ins_and_no_notebook() -> Non
 
 
 def test_what_a_first_picture_needs_is_loaded_at_the_start_and_the_rest_with_its_neighbours() -> None:
-    trees = {
-        "library": {"json/__init__.pyc": b"1", "csv.pyc": b"2", "pyodide/http.pyc": b"3"},
-        "ours": {
-            "viz/widgets/explorer.pyc": b"4",
-            "viz/widgets/player.pyc": b"5",
-            "viz/widgets/player.js": b"6",
-            "viz/x.txt": b"7",
-        },
-    }
+    trees = {"library": {"json/__init__.pyc": b"1", "csv.pyc": b"2", "pyodide/http.pyc": b"3"}}
+    trees["ours"] = {f"viz/widgets/{name}": code for name, code in (("explorer.pyc", b"4"), ("player.pyc", b"5"))}
+    trees["ours"] |= {"viz/widgets/player.js": b"6", "viz/x.txt": b"7"}
     packs = archive.parted(trees, {"json", "viz.widgets.explorer"}, ["/lib/ours/viz/widgets/explorer.js"])
     assert packs.start.keys() == {"library", "ours"}
     assert packs.start["library"] == {"json/__init__.pyc": b"1", "pyodide/http.pyc": b"3"}

@@ -157,16 +157,11 @@ def _plain_tensor(t: Any, numbers: Numbers) -> Any:
     grad_fn = attempt(lambda: t.grad_fn)
     if isinstance(grad_fn, Raised):
         return {"values": values_of(t.data), "grad_fn": grad_fn}
-    return {
-        "values": values_of(t),
-        "dtype": str(t.dtype).rpartition(".")[2],
-        "requires_grad": t.requires_grad,
-        "is_leaf": t.is_leaf,
-        "retains_grad": t.retains_grad,
-        "output_nr": t.output_nr,
-        "version": "none" if t.is_inference() else t._version,
-        "is_view": t._is_view(),
-        "base": None if t._base is None else (list(t._base.shape), t._base._version),
+    plain = {"values": values_of(t), "dtype": str(t.dtype).rpartition(".")[2], "requires_grad": t.requires_grad}
+    plain |= {"is_leaf": t.is_leaf, "retains_grad": t.retains_grad, "output_nr": t.output_nr}
+    plain |= {"version": "none" if t.is_inference() else t._version, "is_view": t._is_view()}
+    plain |= {"base": None if t._base is None else (list(t._base.shape), t._base._version)}
+    return plain | {
         "grad_fn": numbers.number(grad_fn),
         "grad": None if t.grad is None else _plain_gradient(t.grad, numbers),
     }

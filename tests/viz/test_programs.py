@@ -154,14 +154,13 @@ y.backward()
     "right-to-left": "שלום = T.tensor(2.0, requires_grad=True)\nعربي = שלום * 3\n"
     "d = {'\\u202eevil]]><script>': عربي + 1}\nd['\\u202eevil]]><script>'].backward()",
 }
-ERRORS = {
-    "exception in the middle of forward": ("RuntimeError", 3, "forward"),
+ERRORS = {"exception in the middle of forward": ("RuntimeError", 3, "forward")}
+ERRORS |= {
     "exception in a hook": ("ValueError", 4, "backward"),
     "exception in custom backward": ("RuntimeError", 7, "backward"),
-    "exception in a called function": ("AttributeError", 3, "forward"),
-    "in-place too late": ("RuntimeError", 5, "backward"),
-    "no grad_fn backward": ("RuntimeError", 2, "backward"),
 }
+ERRORS |= {"exception in a called function": ("AttributeError", 3, "forward")}
+ERRORS |= {"in-place too late": ("RuntimeError", 5, "backward"), "no grad_fn backward": ("RuntimeError", 2, "backward")}
 
 
 @pytest.fixture(scope="module", params=itertools.product(PROGRAMS, viz.engines.NAMES), ids="-".join)

@@ -132,10 +132,8 @@ def needy(T, missing):
 
 def test_a_function_is_its_body_and_the_names_it_sees():
     program = parse(scaled)
-    assert program.source.splitlines() == [
-        "v = T.tensor([1.0, 2.0], requires_grad=True)",
-        "result = (v * factor).sum()",
-    ]
+    lines = ["v = T.tensor([1.0, 2.0], requires_grad=True)", "result = (v * factor).sum()"]
+    assert program.source.splitlines() == lines
     assert program.namespace == {"factor": 3.0}
 
 
