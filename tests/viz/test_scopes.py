@@ -40,7 +40,8 @@ def test_each_module_has_a_frame_in_that_of_the_module_it_is_part_of_and_what_is
                 assert left <= sides[0] and top <= sides[1] and sides[2] <= right and sides[3] <= bottom
             else:
                 assert sides[2] <= left or sides[0] >= right or sides[3] <= top or sides[1] >= bottom
-    (outer,) = pytest.importorskip("pygraphviz").AGraph(string=picture.source).subgraphs()
+    graph = pytest.importorskip("pygraphviz").AGraph(string=picture.source)
+    (outer,) = graph.subgraphs()
     assert outer.graph_attr["label"] == "net", "the dot text has the frames too"
     assert {cluster.graph_attr["label"] for cluster in outer.subgraphs()} == {"net.hidden", "net.out"}
 
