@@ -1,7 +1,5 @@
 """What all tests share: an inner ring for quick runs, the same random examples on every run, folders for Jupyter."""
 
-from __future__ import annotations
-
 import faulthandler
 import gc
 import os

@@ -1,7 +1,5 @@
 """`.ci/run` on machines where programs are missing: it asks for these alone, says what it cannot have, and goes on."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -10,7 +8,6 @@ from pathlib import Path
 import pytest
 
 pytestmark = [pytest.mark.outer, pytest.mark.skipif(os.name == "nt", reason="the script is for a shell")]
-
 ROOT = Path(__file__).resolve().parents[1]
 SYSTEM = ("bash", "env", "dirname", "awk", "mktemp", "rm")  # what every machine has
 FONTS = "echo DejaVuSans.ttf: DejaVu Sans"
@@ -46,9 +43,7 @@ ONWARDS = 7  # what the stand-in for `git clone` ends with: the preparation is o
         ),
     ],
 )
-def test_it_installs_what_is_missing_and_goes_on(
-    tmp_path: Path, there: dict[str, str | None], asked: list[str], said: str
-) -> None:
+def test_it_installs_what_is_missing(tmp_path: Path, there: dict[str, str | None], asked: list[str], said: str) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in SYSTEM:

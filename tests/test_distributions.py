@@ -1,7 +1,5 @@
 """Distributions: PyTorch's numbers, draws, gradients and refusals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -35,8 +33,7 @@ def agree(program: Any) -> None:
     for T in (tinygrad_edu, torch):
         T.manual_seed(3)
         names = scope(T)
-        results = program(T, names)
-        wanted = [names["a"], names["b"]]
+        results, wanted = program(T, names), [names["a"], names["b"]]
         total = sum((t[t.isfinite()] ** 2).sum() for t in (*results, *(w * 0 for w in wanted)))
         outcomes.append([t.detach().numpy() for t in (*results, *T.autograd.grad(total, wanted), T.rand(2))])
     for ours, theirs in zip(*outcomes, strict=True):

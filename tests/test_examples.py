@@ -1,7 +1,5 @@
 """The examples in the docstrings of functions and classes run, and give the results that they show."""
 
-from __future__ import annotations
-
 import contextlib
 import doctest
 import importlib
@@ -15,14 +13,11 @@ import tinygrad_edu
 import viz
 
 pytestmark = pytest.mark.outer
-
 ROOT = Path(__file__).resolve().parents[1]
 IN_A_BROWSER = ROOT / "tinygrad_edu" / "course" / "site" / "live" / "python"  # no modules of this installation
+SOURCES = [path for package in ("tinygrad_edu", "viz") for path in sorted((ROOT / package).rglob("*.py"))]
 WITH_EXAMPLES = [
-    path
-    for package in ("tinygrad_edu", "viz")
-    for path in sorted((ROOT / package).rglob("*.py"))
-    if ">>> " in path.read_text(encoding="utf-8") and not path.is_relative_to(IN_A_BROWSER)
+    path for path in SOURCES if ">>> " in path.read_text(encoding="utf-8") and not path.is_relative_to(IN_A_BROWSER)
 ]
 # What a lesson, an author or an instructor calls by name: each shows how.
 CALLED = {
@@ -66,9 +61,7 @@ def test_the_examples_of_a_module_give_what_they_say(path: Path) -> None:
     assert outcome.failed == 0, told.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("module", "name"), [(module, name) for module, names in CALLED.items() for name in names.split()]
-)
+@pytest.mark.parametrize(("module", "name"), [(module, name) for module in CALLED for name in CALLED[module].split()])
 def test_what_is_called_by_name_shows_how(module: str, name: str) -> None:
     assert ">>> " in (getattr(importlib.import_module(module), name).__doc__ or "")
 

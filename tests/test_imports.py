@@ -17,9 +17,8 @@ import pytest
 import tinygrad_edu
 
 ROOT = Path(__file__).resolve().parent.parent
-WORKER = (
-    ROOT / "tinygrad_edu" / "course" / "site" / "live" / "python"
-)  # goes to a reader's browser, and is no package here
+# Goes to a reader's browser, and is no package here.
+WORKER = ROOT / "tinygrad_edu" / "course" / "site" / "live" / "python"
 CORE = sorted(path for path in (ROOT / "tinygrad_edu").rglob("*.py") if WORKER not in path.parents)
 PICTURES = sorted((ROOT / "viz").rglob("*.py"))
 MODULES = CORE + PICTURES
@@ -86,21 +85,14 @@ def _is_in(package: str, found: Import) -> bool:
 
 def _found(paths: list[Path], wrong: Callable[[str, Import], bool]) -> dict[str, list[Import]]:
     """What is wrong in each module: its imports for which `wrong(its name, the import)` holds."""
-    found = {
-        own: [one for one in imports_of(path) if wrong(own, one)] for path in paths for own in [_module_name(path)]
-    }
+    named = {_module_name(path): path for path in paths}
+    found = {own: [one for one in imports_of(path) if wrong(own, one)] for own, path in named.items()}
     return {own: imports for own, imports in found.items() if imports}
 
 
 def test_the_core_never_imports_the_pictures_but_the_course_and_the_report_may_when_called() -> None:
-    may = {
-        "tinygrad_edu.course.cli",
-        "tinygrad_edu.course.doctor",
-        "tinygrad_edu.course.progress",
-        "tinygrad_edu.course.review",
-        "tinygrad_edu.course.site.live.pages",
-        "tinygrad_edu.exercises.look",
-    }
+    may = {f"tinygrad_edu.course.{name}" for name in ("cli", "doctor", "progress", "review")}
+    may |= {"tinygrad_edu.course.site.live.pages", "tinygrad_edu.exercises.look"}
     assert _found(CORE, lambda own, one: _is_in("viz", one) and not (own in may and one.when == "call")) == {}
 
 
@@ -137,16 +129,8 @@ def test_no_two_modules_need_each_other_to_be_imported() -> None:
 
 
 # Of `tinygrad_edu`: each may use those before it, also inside functions. What is not named stands above them all.
-STOREYS = [
-    "array.absent array.dtypes array.promotion array.return_types",
-    "core refusals",
-    "modes",
-    "array.tensor array.generator overrides",
-    "autograd printing",
-    "ops",
-    "layers",
-    "tensor",
-]
+STOREYS = ["array.absent array.dtypes array.promotion array.return_types", "core refusals", "modes"]
+STOREYS += ["array.tensor array.generator overrides", "autograd printing", "ops", "layers", "tensor"]
 
 
 def _storey(module: str) -> int | None:
@@ -204,8 +188,7 @@ def _is_set(node: ast.AST) -> bool:
 
 def test_the_heart_calls_nothing_that_a_layer_around_it_binds() -> None:
     """The core reads no name that is bound to Tensor and Node from outside, except names that arrays have too."""
-    trees = [ast.parse(path.read_bytes()) for path in HEART]
-    nodes = [node for tree in trees for node in ast.walk(tree)]
+    nodes = [node for tree in [ast.parse(path.read_bytes()) for path in HEART] for node in ast.walk(tree)]
     read = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     lines = [line for node in nodes if isinstance(node, ast.ClassDef) for line in node.body]
     defined = {line.name for line in lines if isinstance(line, ast.FunctionDef)}

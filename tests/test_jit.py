@@ -1,16 +1,13 @@
 """A trace does what `torch.jit.trace` does: it freezes what Python decided, warns of it, and replays the rest."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
 import tinygrad_edu as T
-
-torch = pytest.importorskip("torch")
 
 Program = Callable[[Any], Callable[..., Any]]
 
@@ -43,20 +40,15 @@ def a_constant(T: Any) -> Callable[..., Any]:
     return lambda x: x * w
 
 
-PROGRAMS = {
-    "an if": double_or_square,
-    "a loop": loop,
-    "a write": written,
-    "a constant": a_constant,
-    "a number that is read": lambda T: lambda x: x * x.sum().item(),
-    "a float that is read": lambda T: lambda x: x * float(x[0]),
-    "a list that is read": lambda T: lambda x: x * x.tolist()[0],
-    "an array that is read": lambda T: lambda x: x * float(x.numpy()[0]),
-    "a length": lambda T: lambda x: x.sum() / len(x),
-    "rows": lambda T: lambda x: T.stack([row * 2 for row in x]),
-    "several results": lambda T: lambda x: (x.exp(), (x + 1).sum()),
-    "an index by a tensor": lambda T: lambda x: x[x > 1] * 2,
-}
+PROGRAMS = {"an if": double_or_square, "a loop": loop, "a write": written, "a constant": a_constant}
+PROGRAMS |= {"a number that is read": lambda T: lambda x: x * x.sum().item()}
+PROGRAMS |= {"a float that is read": lambda T: lambda x: x * float(x[0])}
+PROGRAMS |= {"a list that is read": lambda T: lambda x: x * x.tolist()[0]}
+PROGRAMS |= {"an array that is read": lambda T: lambda x: x * float(x.numpy()[0])}
+PROGRAMS |= {"a length": lambda T: lambda x: x.sum() / len(x)}
+PROGRAMS |= {"rows": lambda T: lambda x: T.stack([row * 2 for row in x])}
+PROGRAMS |= {"several results": lambda T: lambda x: (x.exp(), (x + 1).sum())}
+PROGRAMS |= {"an index by a tensor": lambda T: lambda x: x[x > 1] * 2}
 
 
 def outcome(T: Any, program: Program) -> tuple[Any, list[str]]:

@@ -1,7 +1,5 @@
 """`FunctionMode` sees each function as it is called, as `TorchFunctionMode` does."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -47,19 +45,14 @@ def assigned(T):
     return t.tolist()
 
 
-PROGRAMS = {
-    "functions": lambda T: T.exp(T.zeros(2)).tolist(),
-    "methods": lambda T: T.zeros(2).exp().sum().item(),
-    "operators": lambda T: ((T.ones(2) + 1) * T.ones(2)).tolist(),
-    "in place": lambda T: T.ones(2).add_(1).mul_(2).tolist(),
-    "views": lambda T: T.ones(2, 3).view(3, 2).unsqueeze(0).shape[0],
-    "under no_grad": silent,
-    "indexing": lambda T: T.ones(3)[1].item(),
-    "assignment": assigned,
-    "matrices": lambda T: (T.ones(2, 2) @ T.ones(2)).tolist(),
-    "creation": lambda T: T.zeros_like(T.ones(2)).tolist(),
-    "comparison": lambda T: (T.ones(2) > 0).tolist(),
-}
+PROGRAMS = {"functions": lambda T: T.exp(T.zeros(2)).tolist(), "methods": lambda T: T.zeros(2).exp().sum().item()}
+PROGRAMS |= {"operators": lambda T: ((T.ones(2) + 1) * T.ones(2)).tolist()}
+PROGRAMS |= {"in place": lambda T: T.ones(2).add_(1).mul_(2).tolist()}
+PROGRAMS |= {"views": lambda T: T.ones(2, 3).view(3, 2).unsqueeze(0).shape[0], "under no_grad": silent}
+PROGRAMS |= {"indexing": lambda T: T.ones(3)[1].item(), "assignment": assigned}
+PROGRAMS |= {"matrices": lambda T: (T.ones(2, 2) @ T.ones(2)).tolist()}
+PROGRAMS |= {"creation": lambda T: T.zeros_like(T.ones(2)).tolist()}
+PROGRAMS |= {"comparison": lambda T: (T.ones(2) > 0).tolist()}
 # The shape that is asked of a tensor is seen by PyTorch's mode; ours sees the ops, and values that Python reads.
 OPS = "item tolist ones zeros exp sum add mul view unsqueeze getitem setitem matmul zeros_like gt"
 
@@ -72,31 +65,20 @@ def test_the_mode_sees_the_ops_that_pytorchs_sees_and_changes_nothing(name: str)
     assert ops[0] == ops[1] != []
 
 
-CALLS = {
-    "backward": lambda T, x, y: y.backward(retain_graph=True),
-    "autograd.backward": lambda T, x, y: T.autograd.backward(y, retain_graph=True),
-    "autograd.backward of two": lambda T, x, y: T.autograd.backward([y, y], retain_graph=True),
-    "autograd.grad": lambda T, x, y: T.autograd.grad(y, x, retain_graph=True),
-    "autograd.grad recorded": lambda T, x, y: T.autograd.grad(y, x, create_graph=True),
-    "register_hook": lambda T, x, y: x.register_hook(print).remove(),
-    "retain_grad": lambda T, x, y: y.retain_grad(),
-    "register_post_accumulate_grad_hook": lambda T, x, y: x.register_post_accumulate_grad_hook(print).remove(),
-    "a number by a tensor": lambda T, x, y: 2 / x,
-    "a product of matrices": lambda T, x, y: x @ x,
-    "bool": lambda T, x, y: bool(y),
-    "if": lambda T, x, y: 1 if y else 0,
-    "item": lambda T, x, y: y.item(),
-    "tolist": lambda T, x, y: x.tolist(),
-    "float": lambda T, x, y: float(y),
-    "int": lambda T, x, y: int(y),
-    "len": lambda T, x, y: len(x),
-    "format": lambda T, x, y: f"{y:.2f}",
-    "print": lambda T, x, y: print(x),
-    "numpy": lambda T, x, y: x.numpy(force=True),
-    "requires_grad_": lambda T, x, y: x.requires_grad_(),
-    "==": lambda T, x, y: x == x,
-    "!=": lambda T, x, y: x != x,
-}
+CALLS = {"backward": lambda T, x, y: y.backward(retain_graph=True)}
+CALLS |= {"autograd.backward": lambda T, x, y: T.autograd.backward(y, retain_graph=True)}
+CALLS |= {"autograd.backward of two": lambda T, x, y: T.autograd.backward([y, y], retain_graph=True)}
+CALLS |= {"autograd.grad": lambda T, x, y: T.autograd.grad(y, x, retain_graph=True)}
+CALLS |= {"autograd.grad recorded": lambda T, x, y: T.autograd.grad(y, x, create_graph=True)}
+CALLS |= {"register_hook": lambda T, x, y: x.register_hook(print).remove()}
+CALLS |= {"retain_grad": lambda T, x, y: y.retain_grad()}
+CALLS |= {"register_post_accumulate_grad_hook": lambda T, x, y: x.register_post_accumulate_grad_hook(print).remove()}
+CALLS |= {"a number by a tensor": lambda T, x, y: 2 / x, "a product of matrices": lambda T, x, y: x @ x}
+CALLS |= {"bool": lambda T, x, y: bool(y), "if": lambda T, x, y: 1 if y else 0, "item": lambda T, x, y: y.item()}
+CALLS |= {"tolist": lambda T, x, y: x.tolist(), "float": lambda T, x, y: float(y), "int": lambda T, x, y: int(y)}
+CALLS |= {"len": lambda T, x, y: len(x), "format": lambda T, x, y: f"{y:.2f}", "print": lambda T, x, y: print(x)}
+CALLS |= {"numpy": lambda T, x, y: x.numpy(force=True), "requires_grad_": lambda T, x, y: x.requires_grad_()}
+CALLS |= {"==": lambda T, x, y: x == x, "!=": lambda T, x, y: x != x}
 
 
 def leaf_and_sum(T: Any) -> tuple[Any, Any]:
@@ -176,14 +158,8 @@ def inner_calls(T):
     return names(T, lambda T: y.backward(create_graph=True))[0]
 
 
-CLAIMS = {
-    replaced: [2.0, 2.0],
-    replaced_pass: [4.0, 4.0],
-    nested: [("inner", "exp"), ("outer", "exp")],
-    ended: False,
-    threaded: [],
-    inner_calls: ["backward"],
-}
+CLAIMS = {replaced: [2.0, 2.0], replaced_pass: [4.0, 4.0], nested: [("inner", "exp"), ("outer", "exp")]}
+CLAIMS |= {ended: False, threaded: [], inner_calls: ["backward"]}
 
 
 @pytest.mark.parametrize("program", CLAIMS, ids=lambda program: program.__doc__)

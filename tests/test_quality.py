@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.outer(start=1)
-
 ROOT = Path(__file__).resolve().parent.parent
 
 

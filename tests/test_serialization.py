@@ -1,7 +1,5 @@
 """`save` and `load`: what goes in comes out, nothing in a stranger's file runs, and PyTorch's files are refused."""
 
-from __future__ import annotations
-
 import io
 import os
 import pickle

@@ -15,7 +15,6 @@ import pytest
 from tinygrad_edu._version import VERSION
 
 pytestmark = pytest.mark.outer
-
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -39,24 +38,17 @@ def test_the_lessons_are_found_in_an_installed_wheel(wheel: Path, tmp_path: Path
     root, *files = done.stdout.splitlines()
     assert Path(root) == tmp_path / "tinygrad_edu" / "notebooks"
     in_clone = {path.relative_to(ROOT / "notebooks") for path in (ROOT / "notebooks").rglob("*.ipynb")}
-    assert {Path(file).relative_to(root) for file in files} >= {
-        path for path in in_clone if ".ipynb_checkpoints" not in path.parts
-    }
+    wanted = {path for path in in_clone if ".ipynb_checkpoints" not in path.parts}
+    assert {Path(file).relative_to(root) for file in files} >= wanted
 
 
 def test_the_wheel_carries_every_module_and_every_file_of_the_widgets(wheel: Path) -> None:
-    in_clone = {
-        path.relative_to(ROOT).as_posix()
-        for package in ("tinygrad_edu", "viz")
-        for path in (ROOT / package).rglob("*")
-        if path.suffix in (".py", ".js", ".css", ".typed")
-    }
+    own = [path for package in ("tinygrad_edu", "viz") for path in (ROOT / package).rglob("*")]
+    in_clone = {path.relative_to(ROOT).as_posix() for path in own if path.suffix in (".py", ".js", ".css", ".typed")}
     assert in_clone <= set(zipfile.ZipFile(wheel).namelist())
 
 
-def test_the_wheel_has_the_version_of_the_package_its_addresses_and_a_readme_whose_links_hold_anywhere(
-    wheel: Path,
-) -> None:
+def test_the_wheel_has_the_version_of_the_package_its_addresses_and_a_readme_whose_links_hold(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
     metadata = email.message_from_bytes(archive.read(name))

@@ -1,7 +1,5 @@
 """A sentence answers a name that is not built, wherever a program meets it; a setting of speed may stay."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from typing import Any
@@ -65,12 +63,8 @@ def test_no_name_of_the_table_is_here() -> None:
     ],
 )
 def test_the_sentence_names_the_subject(program: str, subject: str) -> None:
-    kinds = {
-        "dtype=": NotImplementedError,
-        "layout=": NotImplementedError,
-        "pin_": NotImplementedError,
-        "torch.": TypeError,
-    }
+    kinds = {"dtype=": NotImplementedError, "layout=": NotImplementedError, "pin_": NotImplementedError}
+    kinds |= {"torch.": TypeError}
     kind = next((kind for part, kind in kinds.items() if part in program), AttributeError)
     with pytest.raises(kind, match=subject) as refusal:
         eval(program, {"T": T, "torch": torch, "t": T.ones(2)})
@@ -97,17 +91,12 @@ def test_a_module_that_programs_import_can_be_imported(module: str) -> None:
     assert importlib.import_module(f"tinygrad_edu.{module}") is not None
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "from tinygrad_edu.nn import NoSuchLayer",
-        "import tinygrad_edu.export",
-        "from tinygrad_edu.nn.functional import no_such_function",
-        "from tinygrad_edu.optim import SparseAdam",
-        "from tinygrad_edu.linalg import eig",
-        "from tinygrad_edu.utils.data import DataPipe",
-    ],
-)
+STATEMENTS = ["from tinygrad_edu.nn import NoSuchLayer", "import tinygrad_edu.export"]
+STATEMENTS += ["from tinygrad_edu.nn.functional import no_such_function", "from tinygrad_edu.optim import SparseAdam"]
+STATEMENTS += ["from tinygrad_edu.linalg import eig", "from tinygrad_edu.utils.data import DataPipe"]
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
 def test_a_name_that_is_imported_is_answered_by_the_same_sentence(statement: str) -> None:
     with pytest.raises(ImportError, match=absent.SMALL):
         exec(statement)

@@ -1,7 +1,5 @@
 """Whole numbers past the range of an integer tensor: they wrap around, or are refused, where PyTorch does."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

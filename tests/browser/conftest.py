@@ -1,7 +1,5 @@
 """One browser for all tests here, which run once more if they fail."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from typing import Any

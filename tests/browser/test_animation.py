@@ -1,7 +1,5 @@
 """The animated SVG in a real browser: it moves by itself, and stands still for those who want that."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -10,12 +8,9 @@ from support.harness import eventually
 import viz
 
 pytestmark = pytest.mark.outer(start=3)
-
 PROGRAM = "x = T.tensor(3.0, requires_grad=True)\na = x * x\nL = a * (a + x)\nL.backward()"
 SHOWN = """() => [...document.querySelectorAll("text")]
     .filter(text => getComputedStyle(text).visibility === "visible").map(text => text.textContent).join(" ")"""
-
-
 RUNNING = "() => document.getAnimations().filter(one => one.playState === 'running').length"
 AT = """share => {
     for (const one of document.getAnimations()) {
@@ -31,11 +26,8 @@ def test_it_moves_from_step_to_step(fresh: Any, tmp_path: Any) -> None:
     assert page.evaluate(RUNNING) > 10
     at_first = page.evaluate(SHOWN)
     eventually(lambda: page.evaluate(SHOWN) == at_first, False)  # by itself
-    for share, words in (
-        (0.0, "Before the first line"),
-        (0.42, "Backward starts"),
-        (0.99, "The backward pass is over"),
-    ):
+    at = {0.0: "Before the first line", 0.42: "Backward starts", 0.99: "The backward pass is over"}
+    for share, words in at.items():
         page.evaluate(AT, share)
         assert words in page.evaluate(SHOWN)
 

@@ -1,7 +1,5 @@
 """Pictures and players outside of JupyterLab: Jupyter Notebook 7, nbconvert's HTML and PDF, notebooks reopened."""
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess
@@ -16,12 +14,9 @@ from playwright.sync_api import expect
 from support.harness import PATIENCE_S, browser_path, eventually, new_page, start_lab
 
 pytestmark = pytest.mark.outer(start=3)
-
 PROGRAM = "x = T.tensor(3.0, requires_grad=True)\\na = x * x\\nL = a * (a + x)\\nL.backward()"
-CELLS = [
-    "import viz, tinygrad_edu as T\nw = T.tensor(2.0, requires_grad=True)\nviz.draw(w * 3.0 + 1)",
-    f"viz.record('{PROGRAM}').play()",
-]
+CELLS = ["import viz, tinygrad_edu as T\nw = T.tensor(2.0, requires_grad=True)\nviz.draw(w * 3.0 + 1)"]
+CELLS += [f"viz.record('{PROGRAM}').play()"]
 
 
 def write(path: Path) -> Path:

@@ -1,7 +1,5 @@
 """Folds in the player: opened and closed by pointer and by key, in a page that has no kernel and no network."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -12,11 +10,8 @@ from support.harness import complaints, new_page
 import viz
 
 pytestmark = pytest.mark.outer(start=3)
-
-LONG = (
-    "w = T.tensor(1.0, requires_grad=True)\ny = w\nfor i in range(200):\n"
-    "    y = y * 1.001 if i % 2 else y + w\ny.backward()"
-)
+LONG = "w = T.tensor(1.0, requires_grad=True)\ny = w\nfor i in range(200):\n"
+LONG += "    y = y * 1.001 if i % 2 else y + w\ny.backward()"
 
 
 @pytest.fixture(scope="module")

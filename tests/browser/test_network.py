@@ -1,7 +1,5 @@
 """A network by its modules in Chromium: boxes open and close in place, by click and by key, in both themes."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

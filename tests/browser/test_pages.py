@@ -1,7 +1,5 @@
 """Exported pages in Chromium, with no kernel: a player with module frames in both views, and a comparison."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -60,20 +58,17 @@ def test_each_view_has_its_own_frames_and_its_own_legend(player: Any, view: str,
     expect(legend.get_by_text("gradient flowing back (")).to_be_visible()
 
 
-FAILS = "w = T.tensor(0.5, requires_grad=True)\nh = T.tensor(0.0)\n" + "\n".join(
-    f"h = T.tanh(w * h + {x})\nL = h * h\nL.backward()" for x in (1.0, 0.5)
-)
-DIFFERS = (
-    "x = T.tensor(3.0, requires_grad=True)\na = x * (2.0 if T.__name__ == 'torch' else 3.0)\n(a * x + a).backward()"
-)
+FAILS = "w = T.tensor(0.5, requires_grad=True)\nh = T.tensor(0.0)"
+FAILS += "".join(f"\nh = T.tanh(w * h + {x})\nL = h * h\nL.backward()" for x in (1.0, 0.5))
+DIFFERS = "x = T.tensor(3.0, requires_grad=True)\na = x * (2.0 if T.__name__ == 'torch' else 3.0)\n"
+DIFFERS += "(a * x + a).backward()"
 CUT = "parts => parts.filter(one => one.scrollHeight > one.clientHeight + 1).map(one => one.className)"
 BELOW = """nodes => nodes.filter(one => one.checkVisibility() && one.getBoundingClientRect().bottom >
     one.closest(".tgv-stage").getBoundingClientRect().bottom + 0.5).length"""
 
 
-@pytest.mark.parametrize(
-    ("width", "height", "shown"), [(1000, 768, 1), (1552, 1080, 2)]
-)  # as in JupyterLab on two screens
+# As in JupyterLab on two screens.
+@pytest.mark.parametrize(("width", "height", "shown"), [(1000, 768, 1), (1552, 1080, 2)])
 def test_an_error_is_read_whole_beside_its_picture_and_so_are_two_pictures_or_one(
     fresh: Any, tmp_path: Any, width: int, height: int, shown: int
 ) -> None:
@@ -95,9 +90,8 @@ def test_a_click_opens_the_numbers_that_are_there_at_this_step(browser: Any, tmp
     sheet, leaf = page.get_by_role("group", name="Numbers"), page.locator('.tgv-node[aria-label^="name: w;"]')
     page.locator(".tgv-player").press("Home")
     leaf.click()
-    expect(page.locator(".tgv-step-title")).to_contain_text(
-        "AccumulateGrad"
-    )  # nothing was there yet: it goes to its step
+    # Nothing was there yet: it goes to its step.
+    expect(page.locator(".tgv-step-title")).to_contain_text("AccumulateGrad")
     page.locator(".tgv-player").press("Home")
     page.locator(".tgv-player").press("ArrowRight")
     leaf.click()

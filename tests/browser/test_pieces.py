@@ -1,7 +1,5 @@
 """The parts of the widgets' pages, each by itself in a blank page: no notebook, no kernel."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from typing import Any
@@ -18,7 +16,6 @@ from viz.export import bundle
 from viz.picture.fit import LAPTOP, PHONE
 
 pytestmark = pytest.mark.outer(start=3)
-
 LINE = "x = T.tensor(3.0)\nw = T.tensor(2.0, requires_grad=True)\nL = (w * x - 5) ** 2\nL.backward()"
 FAILS = "x = T.tensor(3.0, requires_grad=True)\ny = x * x\ny.backward()\ny.backward()"
 
@@ -154,11 +151,8 @@ stepper.element.addEventListener("keydown", (event) => stepper.key(event));
 
 
 def test_keys_step_and_stop_at_the_ends(piece: Piece) -> None:
-    body = (
-        STEPPER
-        + 'for (const key of ["ArrowLeft", "ArrowRight", "End", "ArrowRight", "Home", "a"]) press(key); return asked'
-    )
-    assert piece.run("stepper", body) == [1, 3, 0]
+    body = 'for (const key of ["ArrowLeft", "ArrowRight", "End", "ArrowRight", "Home", "a"]) press(key); return asked'
+    assert piece.run("stepper", STEPPER + body) == [1, 3, 0]
 
 
 def test_it_plays_to_the_end_and_its_button_says_what_it_does(piece: Piece) -> None:
@@ -290,9 +284,7 @@ def moving() -> tuple[dict[str, Any], int]:
     return made, next(at for at, step in enumerate(made["steps"]) if "× runs" in step["title"])
 
 
-def test_a_gradient_travels_as_a_chip_with_its_numbers_and_is_gone_when_it_has_arrived(
-    piece: Piece, moving: Any
-) -> None:
+def test_a_gradient_travels_as_a_chip_with_its_numbers_and_is_gone_at_its_end(piece: Piece, moving: Any) -> None:
     made, step = moving
     body = MOVES + f"stage.go({step}); const seen = chips(); await wait(1300); return [seen, chips()]"
     # What comes, what is done to it, what goes on: one after the other.
@@ -368,9 +360,8 @@ def test_edges_have_the_size_and_sign_of_weights_and_gradients_in_both_themes(pi
     found = piece.run("neurons", body, given)
     assert found["tiles"] == 5 * 8 and found["inside"] and found["apart"] and found["still"] and found["moved"]
     assert found["heads"] == ["8 of 9"] * 5 + ["⋯ 2 more"] and found["pressed"] == ["x1*x2"]
-    assert found["looked"][0].startswith("Neuron 4 of layer 1. Weights: x1 ") and found["looked"][2].startswith(
-        "The weight is "
-    )
+    assert found["looked"][0].startswith("Neuron 4 of layer 1. Weights: x1 ")
+    assert found["looked"][2].startswith("The weight is ")
     weights, gradients = given["network"]["weights"], given["network"]["gradients"]
     assert {linear for linear, *_ in found["edges"]} == {0, 1, 2, 6, 7}
     for linear, to, start, below, width, back in found["edges"]:
@@ -414,18 +405,9 @@ def test_arrows_go_from_neuron_to_neuron_and_a_press_holds_one(piece: Piece) -> 
     """
     found = piece.run("neurons", body, given)
     first, second = ([f"Neuron {each} of layer {layer}" for each in (1, 2, 3)] for layer in (1, 2))
-    assert found["reached"] == 1 and found["at"][:6] == [
-        first[1],
-        second[1],
-        second[2],
-        second[2],
-        second[2],
-        second[1],
-    ]
-    assert (
-        found["at"][6] == first[1]
-        and found["at"][7] in [name for name, _ in shown.task["features"]]
-        and found["at"][8] in first
-    )
+    assert found["reached"] == 1
+    assert found["at"][:6] == [first[1], second[1], second[2], second[2], second[2], second[1]]
+    assert found["at"][6] == first[1] and found["at"][8] in first
+    assert found["at"][7] in [name for name, _ in shown.task["features"]]
     assert found["held"] == [found["at"][8], True] and found["again"] == 1
     assert found["pressed"] == "false" and found["last"] == [None, False]

@@ -1,7 +1,5 @@
 """`tinygrad-edu site`: opened from a disk, with no network, in real Chromium."""
 
-from __future__ import annotations
-
 import html
 import json
 import re
@@ -109,9 +107,8 @@ def dead_links(site: Path) -> list[tuple[str, str]]:
 
 def test_every_link_leads_somewhere_also_where_a_lesson_was_not_taken(site: Path) -> None:
     assert dead_links(site) == []
-    assert "Next: 3. Order and accumulation" in re.sub(
-        r"<[^>]+>", "", (site / LESSONS[1] / f"{LESSONS[1]}.html").read_text()
-    )
+    page = (site / LESSONS[1] / f"{LESSONS[1]}.html").read_text()
+    assert "Next: 3. Order and accumulation" in re.sub(r"<[^>]+>", "", page)
 
 
 def test_a_rebuild_takes_the_pages_of_lessons_away_that_are_gone_and_nothing_else(site: Path, tmp_path: Path) -> None:
@@ -211,8 +208,7 @@ def test_the_theme_button_turns_the_pictures_dark_too_and_paper_is_light(lesson:
     expect(player).not_to_have_css("background-color", light)
     lesson.emulate_media(media="print")
     try:
-        still = lesson.locator(".tgv-still").first
-        expect(still).to_be_visible()
+        expect(lesson.locator(".tgv-still").first).to_be_visible()
         expect(player).to_be_hidden()
         expect(lesson.locator("body")).to_have_attribute("data-jp-theme-light", "true")
     finally:

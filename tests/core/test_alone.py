@@ -98,10 +98,8 @@ def test_a_result_that_is_no_scalar_wants_a_gradient_to_start_with(heart: Any) -
 
 RNG = np.random.default_rng(7)
 # The leaves of the expressions below: vectors, matrices, a column and a number. All are positive, for logarithms.
-LEAVES = {
-    name: RNG.uniform(0.5, 2.0, shape)
-    for name, shape in {"x": 4, "y": 4, "m": (3, 4), "n": (4, 2), "c": (3, 1), "s": ()}.items()
-}
+SIZES: dict[str, Any] = {"x": 4, "y": 4, "m": (3, 4), "n": (4, 2), "c": (3, 1), "s": ()}
+LEAVES = {name: RNG.uniform(0.5, 2.0, shape) for name, shape in SIZES.items()}
 EXPRESSIONS = [
     *("x + y", "x - y", "x * y", "x / y", "m @ n", "-x"),
     *("x + x", "x * x", "x - x", "x / x"),

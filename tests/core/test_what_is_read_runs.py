@@ -85,15 +85,8 @@ def quotients_and_powers(make, engine):
 @program
 def indexing(make, engine):
     w, v = make(A, True), make(V, True)
-    y = (
-        w[0].sum()
-        + w[1, -1]
-        + (w[:, 1:] * 2).sum()
-        + v[::2].sum()
-        + (v[:] * v[-1]).sum()
-        + w[:, :].sum()
-        + w.T[2].mean()
-    )
+    y = w[0].sum() + w[1, -1] + (w[:, 1:] * 2).sum() + v[::2].sum()
+    y = y + (v[:] * v[-1]).sum() + w[:, :].sum() + w.T[2].mean()
     y.backward()
     return y, w.grad, v.grad
 
@@ -109,12 +102,8 @@ def broadcasting(make, engine):
 @program
 def create_graph(make, engine):
     w, v, b = make(A, True), make(V, True), make(B, True)
-    y = (
-        (((w * v).tanh() @ b).relu() ** 2).sum()
-        + (v**3 / v.exp()).mean()
-        + (w[:, 1:] * w[0, :2]).sum() ** 2
-        + (w.T - 1).sum()
-    )
+    y = (((w * v).tanh() @ b).relu() ** 2).sum() + (v**3 / v.exp()).mean()
+    y = y + (w[:, 1:] * w[0, :2]).sum() ** 2 + (w.T - 1).sum()
     y.backward(create_graph=True)
     firsts = [w.grad, v.grad, b.grad]
     w.grad = v.grad = b.grad = None

@@ -19,7 +19,6 @@ from support.command import COMMAND, call, run
 from tinygrad_edu.course.lab import free_port
 
 pytestmark = pytest.mark.outer(start=2)
-
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -27,12 +26,8 @@ class Lab:
     """A running `tinygrad-edu lab`, read until it says where it listens."""
 
     def __init__(self, directory: Path, *arguments: str) -> None:
-        self.process = subprocess.Popen(
-            [*COMMAND, "lab", "--no-browser", "--dir", str(directory), *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        command = [*COMMAND, "lab", "--no-browser", "--dir", str(directory), *arguments]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.output = ""
         assert self.process.stdout is not None
         for line in self.process.stdout:
@@ -79,9 +74,7 @@ def taken_port() -> Iterator[int]:
             return
 
 
-def test_lab_opens_the_lessons_on_the_next_free_port_and_keeps_what_the_student_wrote(
-    directory: Path, taken_port: int
-) -> None:
+def test_lab_opens_the_lessons_on_a_free_port_and_keeps_what_was_written(directory: Path, taken_port: int) -> None:
     lab = Lab(directory, "--port", str(taken_port), "--IdentityProvider.token=secret")
     try:
         assert lab.port > taken_port
@@ -125,9 +118,7 @@ def test_doctor_names_what_is_missing_and_the_command_that_fixes_it(tmp_path: Pa
     done = subprocess.run([python, "-m", "tinygrad_edu.course.cli", "doctor"], capture_output=True, text=True)
     assert done.returncode == 1
     assert re.search(r"^ok +numpy", done.stdout, re.MULTILINE), done.stdout + done.stderr
-    assert re.search(
-        r"^MISS +jupyterlab +not installed: pip install 'tinygrad-edu\[course\]'", done.stdout, re.MULTILINE
-    )
+    assert re.search(r"(?m)^MISS +jupyterlab +not installed: pip install 'tinygrad-edu\[course\]'", done.stdout)
     assert re.search(r"^MISS +torch +not installed: .* the core and its pictures work", done.stdout, re.MULTILINE)
 
 
@@ -178,9 +169,7 @@ def test_doctor_fails_where_a_lesson_would(what: str, tmp_path: Path) -> None:
         assert "another package called viz (0.3) is installed in the same place" in told.stderr
 
 
-def test_doctor_finds_a_module_of_the_learners_own_that_hides_a_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_finds_a_module_that_hides_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The notebooks' folder comes first on Python's path: `import viz` there would find the learner's file."""
     lesson = "tinygrad-edu-lessons/01_slopes"
     written(tmp_path, {f"{lesson}/viz.py": "colours = ['red']\n", f"{lesson}/torch.py": "light = True\n"})
@@ -283,7 +272,7 @@ REFUSED = {  # what is asked in a folder that holds `file`, `empty.py` and `prog
 
 
 @pytest.mark.parametrize("asked", REFUSED)
-def test_what_cannot_be_done_is_refused_in_a_sentence_and_nothing_is_written(
+def test_what_cannot_be_done_is_refused_and_nothing_written(
     asked: str, program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(program.parent)
@@ -404,9 +393,7 @@ class Net(torch.nn.Module):
 """
 
 
-def test_diagnose_names_a_line_of_another_file_and_tries_its_change_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_diagnose_names_a_line_of_another_file_and_tries_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("nets").mkdir()
     files = {"train.py": SEVERAL, "nets/model.py": MODEL, "nets/parts.py": "import torch\nact = torch.tanh\n"}

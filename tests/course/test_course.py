@@ -6,17 +6,15 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import torch
 
 from tinygrad_edu.course.glossary import glossary
 from tinygrad_edu.exercises import all_exercises
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = [path for path in sorted((ROOT / "notebooks").glob("[0-9]*/*.ipynb")) if not path.stem.startswith("00")]
-ROWS = [
-    [cell.strip() for cell in line.strip("|").split("|")]
-    for line in (ROOT / "docs/concepts.md").read_text().splitlines()
-    if re.match(r"\| .*\]\(\.\./notebooks/", line)
-]
+ROWS = re.findall(r"(?m)^\| .*\]\(\.\./notebooks/.*", (ROOT / "docs/concepts.md").read_text())
+ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in ROWS]
 
 
 def lessons_of(row: list[str]) -> list[Path]:
@@ -65,8 +63,7 @@ def test_each_link_between_lessons_leads_somewhere(path: Path) -> None:
 def test_every_program_that_a_lesson_plays_runs_on_both_engines_in_that_lesson(path: Path) -> None:
     text = text_of(path)
     played = set(re.findall(r"viz\.record\((\w+)", text))
-    held = set(re.findall(r"viz\.(?:compare|explore)\((\w+)\)", text))
-    assert played - held == set()
+    assert played - set(re.findall(r"viz\.(?:compare|explore)\((\w+)\)", text)) == set()
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
@@ -88,7 +85,7 @@ def test_each_file_that_a_lesson_points_to_is_there_and_names_what_it_is_said_to
 
 def source_of(name: str) -> str:
     """A file of PyTorch's, of those that are installed: its Python, and the headers of the rest."""
-    package = Path(pytest.importorskip("torch").__file__).parent
+    package = Path(torch.__file__).parent
     places = [package.parent / name, package / "include" / name.removeprefix("aten/src/")]
     found = next((place for place in places if place.exists()), None)
     assert found or name.endswith((".cpp", ".yaml")), name

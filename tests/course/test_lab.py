@@ -27,9 +27,7 @@ def test_no_question_about_news_and_no_menus_of_an_instructor(monkeypatch):
     assert run.returncode == 0, run.stderr
     hidden, settings = json.loads(run.stdout)
     names = hidden if isinstance(hidden, list) else [name for name, off in hidden.items() if off]
-    assert {"@jupyter/nbgrader:formgrader", "@jupyter/nbgrader:create-assignment", "@jupyter/nbgrader:menu"} <= set(
-        names
-    )
+    assert {f"@jupyter/nbgrader:{part}" for part in ("formgrader", "create-assignment", "menu")} <= set(names)
     assert "@jupyter/nbgrader:validate-assignment" not in names
     assert settings["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
 

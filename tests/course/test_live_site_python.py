@@ -4,8 +4,6 @@ Magics are served with no IPython; explore.html names a pack that it lacks and d
 runs ahead while it is idle, so that a press finds its run remembered and is answered as if nothing had run before.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -185,10 +183,8 @@ def test_a_link_of_a_program_with_an_absent_name_says_the_line_and_why() -> None
 
 PROGRAM = "x = T.tensor([1.0, 2.0], requires_grad=True)\ny = x * x\nL = y.sum()\nL.backward()"
 SEVERAL = PROGRAM.replace("L.backward()", "L.backward(retain_graph=True)\nL.backward()")
-NEVER_TRIED = {
-    "it may never end": f"while False: pass\n{PROGRAM}",
-    "it may give something else": f"import time\n{PROGRAM}",
-}
+NEVER_TRIED = {"it may never end": f"while False: pass\n{PROGRAM}"}
+NEVER_TRIED |= {"it may give something else": f"import time\n{PROGRAM}"}
 AHEAD = """
 import ahead, explored, kernel
 from viz.widgets.runs import Runs
@@ -245,14 +241,8 @@ opened(asked["program"])
 found["slower"] = tried()
 print(json.dumps(found))
 """
-STATES = [
-    {"no_grad": [2]},
-    {"retain_grad": ["y"]},
-    {"requires_grad": {"x": False}},
-    {"dtypes": {"x": "float64"}},
-    {"hooks": {"y": "double"}},
-    {"backwards": 2},
-]
+STATES = [{"no_grad": [2]}, {"retain_grad": ["y"]}, {"requires_grad": {"x": False}}, {"dtypes": {"x": "float64"}}]
+STATES += [{"hooks": {"y": "double"}}, {"backwards": 2}]
 
 
 def test_each_switch_is_tried_once_and_a_press_runs_nothing_that_was_tried() -> None:

@@ -12,9 +12,8 @@ from tinygrad_edu.course.working_copy import students_version
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted(path for path in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
-LIMIT_CPU_S = (
-    60  # of its own and its children's processor time, which other programs do not lengthen; 5 to 14 are taken
-)
+# Of its own and its children's processor time, which other programs do not lengthen; 5 to 14 are taken.
+LIMIT_CPU_S = 60
 LIMIT_KB = 1_000_000  # the most memory that the kernel ever had; 280 to 430 thousand are taken
 # A process started here inherits the peak that `resource` gives, so Linux is asked, and other systems are not.
 TAKEN = """
@@ -57,9 +56,8 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_runs_with_the_reference_answers_and_with_the_exercises_unanswered(path: Path, tmp_path: Path) -> None:
     """Run the second time in the first kernel, with all names removed: most of a run is the start and the imports."""
     lesson = json.loads(path.read_bytes())
-    answered, unanswered = (
-        nbformat.reads(json.dumps(version), as_version=4).cells for version in (lesson, students_version(lesson))
-    )
+    versions = map(json.dumps, (lesson, students_version(lesson)))
+    answered, unanswered = (nbformat.reads(version, as_version=4).cells for version in versions)
     if [cell.source for cell in answered] == [cell.source for cell in unanswered]:
         unanswered = []  # it has no exercise
     forget, taken = nbformat.v4.new_code_cell("%reset -f"), nbformat.v4.new_code_cell(TAKEN)

@@ -10,7 +10,6 @@ from tinygrad_edu.course.progress import Progress, progress
 from tinygrad_edu.course.working_copy import update_working_copy
 
 pytestmark = pytest.mark.outer
-
 LESSON = Path("01_slopes_and_local_derivatives") / "01_slopes_and_local_derivatives.ipynb"
 RIGHT = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a"
 HALF = "def mul_backward(grad_output, a, b):\n    return b, a"

@@ -1,7 +1,5 @@
 """The site's reference: each public name with its docstring, readable as it was written."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path

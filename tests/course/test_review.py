@@ -4,13 +4,12 @@ import itertools
 import json
 
 import pytest
+import torch
 
 import tinygrad_edu
 from tinygrad_edu.course.cli import main
 from tinygrad_edu.course.review import RECORD, Memory, Review, gift, review
 from tinygrad_edu.course.review.bank import RAISES, TEMPLATES, computed, every, question
-
-torch = pytest.importorskip("torch")
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
@@ -52,8 +51,7 @@ def test_what_was_missed_comes_first_and_with_other_numbers(tmp_path):
 
 
 def test_everything_new_is_asked_before_anything_is_asked_again(tmp_path):
-    memory = Memory.of(tmp_path)
-    seen = []
+    memory, seen = Memory.of(tmp_path), []
     for _ in itertools.repeat(None, len([one for one in TEMPLATES if one.lesson < 4])):
         one = memory.next(before=4, count=1)[0]
         seen.append(one.template.name)
@@ -66,8 +64,7 @@ def test_the_first_choice_in_a_notebook_is_remembered(tmp_path):
     shown = review(4, tmp_path)
     assert isinstance(shown, Review)
     assert not (tmp_path / RECORD).exists()  # before an answer nothing is written
-    asked = Memory().next(before=4)[0]
-    prediction = shown.predictions[0]
+    asked, prediction = Memory().next(before=4)[0], shown.predictions[0]
     wrong = next(iter(asked.misconceptions))
     prediction.tried = [wrong]
     prediction.tried = [wrong, asked.right]

@@ -1,7 +1,5 @@
 """The table of samples in the Python of a live page, whose NumPy counts with 32 bits: each dtype is as here."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -18,26 +16,15 @@ import tinygrad_edu
 from tinygrad_edu.course.site.live import parts
 
 pytestmark = pytest.mark.outer
-
 ROOT = Path(tinygrad_edu.__file__).parents[1]
-BEYOND_32_BITS = [
-    "T.arange(2**31, 2**31 + 3)",
-    "T.arange(3) + 2**31",
-    "T.tensor([True]).sum()",
-    "T.tensor(2**40)",
-    "T.tensor([1])",
-]
-COUNTED = [
-    "T.bincount(T.tensor([0, 2, 2]))",
-    "T.bincount(T.tensor([0, 2]), T.tensor([0.5, 1.0]))",
-    "T.tensor([3, 1, 3]).unique(return_inverse=True, return_counts=True)",
-    "T.rand(3).multinomial(2)",
-    "T.rand(3).multinomial(2, True)",
-    "T.where(T.tensor([1, 0]))",
-    "T.nn.utils.rnn.pack_sequence([T.tensor([1]), T.tensor([4, 2])], False)",
-    "T.nn.utils.rnn.pad_packed_sequence(T.nn.utils.rnn.pack_sequence([T.tensor([1, 2]), T.tensor([4])]))",
-    "T.tensor([[1, 2]]).argwhere()",
-]
+BEYOND_32_BITS = ["T.arange(2**31, 2**31 + 3)", "T.arange(3) + 2**31", "T.tensor([True]).sum()", "T.tensor(2**40)"]
+BEYOND_32_BITS += ["T.tensor([1])"]
+COUNTED = ["T.bincount(T.tensor([0, 2, 2]))", "T.bincount(T.tensor([0, 2]), T.tensor([0.5, 1.0]))"]
+COUNTED += ["T.tensor([3, 1, 3]).unique(return_inverse=True, return_counts=True)", "T.rand(3).multinomial(2)"]
+COUNTED += ["T.rand(3).multinomial(2, True)", "T.where(T.tensor([1, 0]))"]
+COUNTED += ["T.nn.utils.rnn.pack_sequence([T.tensor([1]), T.tensor([4, 2])], False)"]
+COUNTED += ["T.nn.utils.rnn.pad_packed_sequence(T.nn.utils.rnn.pack_sequence([T.tensor([1, 2]), T.tensor([4])]))"]
+COUNTED += ["T.tensor([[1, 2]]).argwhere()"]
 FROM_NUMPY = [
     "T.tensor(np.arange(3)), T.from_numpy(np.arange(3)), T.as_tensor([np.argmax([0, 1])]), T.ones(2).int() * "
     "np.arange(2)",

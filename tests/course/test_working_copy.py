@@ -93,23 +93,18 @@ def test_the_students_version_has_no_outputs_and_the_original_keeps_its_own() ->
     assert original == before
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        ANSWER.replace("### END SOLUTION", ""),
-        ANSWER.replace("### BEGIN SOLUTION", ""),
-        ANSWER + "\n### END SOLUTION",
-        "### BEGIN SOLUTION\n" + ANSWER,
-    ],
-    ids=["not closed", "not opened", "closed twice", "opened twice"],
-)
+BROKEN_ONES = [ANSWER.replace("### END SOLUTION", ""), ANSWER.replace("### BEGIN SOLUTION", "")]
+BROKEN_ONES += [ANSWER + "\n### END SOLUTION", "### BEGIN SOLUTION\n" + ANSWER]
+
+
+@pytest.mark.parametrize("broken", BROKEN_ONES, ids=["not closed", "not opened", "closed twice", "opened twice"])
 def test_unpaired_marks_are_refused_with_the_name_of_the_file(source: Path, broken: str) -> None:
     put(source, lesson(answer=broken))
     with pytest.raises(ValueError, match=r"01_doubling\.ipynb.*(BEGIN|END) SOLUTION"):
         students_bytes(source / NAME)
 
 
-def test_a_first_start_copies_what_belongs_to_a_lesson_a_second_nothing_and_a_third_what_was_deleted(
+def test_a_first_start_copies_a_lesson_a_second_nothing_and_a_third_what_was_deleted(
     source: Path, target: Path
 ) -> None:
     left = source / "01_doubling" / ".ipynb_checkpoints" / "01_doubling-checkpoint.ipynb"
@@ -132,9 +127,7 @@ def test_a_newer_lesson_replaces_one_that_nobody_edited(source: Path, target: Pa
     assert "better" in (target / NAME).read_text()
 
 
-def test_edits_are_kept_a_newer_lesson_comes_beside_them_once_and_a_third_beside_both(
-    source: Path, target: Path
-) -> None:
+def test_edits_are_kept_a_newer_lesson_comes_beside_them_and_a_third_beside_both(source: Path, target: Path) -> None:
     update_working_copy(target, source)
     (target / NAME).write_text("my work")
     update = update_working_copy(target, source)

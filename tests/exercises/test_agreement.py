@@ -19,7 +19,6 @@ from tinygrad_edu.exercises.grading.submissions import read_submissions
 from tinygrad_edu.sandbox.outside import Sandbox
 
 pytestmark = pytest.mark.outer(start=1)
-
 FIRST = "import torch\nimport tinygrad_edu as tg\nfrom tinygrad_edu.exercises import check"
 WRONG = MUL.replace("grad_output * b, grad_output * a", "b, a")
 EMPTY = "def mul_backward(grad_output, a, b):\n    # YOUR CODE HERE\n    raise NotImplementedError()\n"
@@ -150,9 +149,8 @@ def run_from_top_to_bottom(cells):
         points[id] = check(id, answer).points
 
     shell = InteractiveShell()
-    loop = (
-        asyncio._get_running_loop()
-    )  # that of a browser which an earlier test has opened: a notebook's cell runs in none
+    # That of a browser which an earlier test has opened: a notebook's cell runs in none.
+    loop = asyncio._get_running_loop()
     asyncio._set_running_loop(None)
     for one in cells:
         if one["source"].startswith("check("):
@@ -166,7 +164,6 @@ def run_from_top_to_bottom(cells):
 @pytest.mark.parametrize("what", HAND_INS)
 def test_check_nbgrader_and_grade_agree(what, tmp_path, sandbox):
     pytest.importorskip("nbgrader")
-    pytest.importorskip("torch")
     from tinygrad_edu.exercises.nbgrader import DropCopies, PlaceAnswers
 
     cells, points = [cell(FIRST), *HAND_INS[what][0]], HAND_INS[what][1]

@@ -12,7 +12,6 @@ from tinygrad_edu.exercises.grading.submissions import read_submissions
 from tinygrad_edu.sandbox.outside import Sandbox
 
 pytestmark = pytest.mark.outer
-
 NOTEBOOKS = sorted(lessons_root().glob("*/*.ipynb"))
 
 

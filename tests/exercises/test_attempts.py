@@ -61,7 +61,6 @@ def test_there_are_several_of_each():
 
 @pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.long)])
 def test_the_sandbox_gives_an_attempt_the_points_and_hints_that_check_gives(step):
-    pytest.importorskip("torch")
     differ = []
     with warnings.catch_warnings(), Sandbox(PROGRAM, ["torch"]) as sandbox:
         warnings.simplefilter("ignore")

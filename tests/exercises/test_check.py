@@ -60,22 +60,19 @@ def raises(kind):
     return answer
 
 
-ODD = {
-    "unanswered": (None, "Not answered yet."),
-    "an ellipsis": (..., "Not answered yet."),
-    "half-written": (half_written, "Not answered yet."),
-    "no return": (lambda grad_output, x: None, "It returned nothing (None). Is a `return` missing?"),
-    "raising": (lambda grad_output, x: 1 / 0, "It raised ZeroDivisionError: division by zero"),
-    "exiting": (exits, "It raised SystemExit: 0"),
-    "wrong arguments": (lambda x: x, "It is called as relu_backward(grad_output, x)."),
-    "no function": (0.5, "Wrong type: `relu_backward` should be a function, and it is of type float."),
-    "a string": (lambda grad_output, x: "1", "Wrong type: expected a number, but got a string."),
-    "too many values": (lambda grad_output, x: (1, 2), "Wrong type: expected a number, but got a tuple or list."),
-    "NaN": (lambda grad_output, x: float("nan"), "There is NaN"),
-    "endless loop": (loop_that_catches_everything, "Endless loop?"),
-    "an error whose message has no end": (raises(EndlessMessage), "Endless loop?"),
-    "an error that ends the process when asked": (raises(LastWord), "It raised LastWord."),
-}
+ODD = {"unanswered": (None, "Not answered yet."), "an ellipsis": (..., "Not answered yet.")}
+ODD |= {"half-written": (half_written, "Not answered yet.")}
+ODD |= {"no return": (lambda grad_output, x: None, "It returned nothing (None). Is a `return` missing?")}
+ODD |= {"raising": (lambda grad_output, x: 1 / 0, "It raised ZeroDivisionError: division by zero")}
+ODD |= {"exiting": (exits, "It raised SystemExit: 0")}
+ODD |= {"wrong arguments": (lambda x: x, "It is called as relu_backward(grad_output, x).")}
+ODD |= {"no function": (0.5, "Wrong type: `relu_backward` should be a function, and it is of type float.")}
+ODD |= {"a string": (lambda grad_output, x: "1", "Wrong type: expected a number, but got a string.")}
+ODD |= {"too many values": (lambda grad_output, x: (1, 2), "Wrong type: expected a number, but got a tuple or list.")}
+ODD |= {"NaN": (lambda grad_output, x: float("nan"), "There is NaN")}
+ODD |= {"endless loop": (loop_that_catches_everything, "Endless loop?")}
+ODD |= {"an error whose message has no end": (raises(EndlessMessage), "Endless loop?")}
+ODD |= {"an error that ends the process when asked": (raises(LastWord), "It raised LastWord.")}
 
 
 @pytest.mark.parametrize("what", ODD)
@@ -278,10 +275,8 @@ def test_what_an_answer_says_neither_runs_in_a_browser_nor_steers_the_terminal_n
 
 
 def test_what_a_hint_marks_as_code_or_stresses_is_shown_so():
-    for id, said in (
-        ("truncated_rnn", "<code>retain_graph=True</code>"),
-        ("straight_through", "the <em>difference</em>"),
-    ):
+    words = {"truncated_rnn": "<code>retain_graph=True</code>", "straight_through": "the <em>difference</em>"}
+    for id, said in words.items():
         assert said in check(id, get(id).wrongs[0].answer)._repr_html_()
 
 
@@ -309,8 +304,7 @@ def test_who_makes_no_known_mistake_is_told_the_next_of_the_known_ones_at_each_f
     ],
 )
 def test_the_third_try_plays_the_smallest_input_that_was_missed(id, answer, shown):
-    reports = [check(id, answer) for _ in range(3)]
-    stages = [getattr(report, "stage", None) for report in reports]
+    stages = [getattr(report, "stage", None) for report in [check(id, answer) for _ in range(3)]]
     assert stages[:2] == [None, None]
     assert shown in stages[2].scene["steps"][-1]["sentence"] if shown else stages[2] is None
 

@@ -19,9 +19,8 @@ def verdict(id, points):
 
 def test_a_prediction_that_most_missed_is_taught_first() -> None:
     asked = _asked()[QUESTION]
-    page = class_report(
-        {n: [verdict("mul_backward", 0)] for n in "ab"}, [{QUESTION: CHOICE}] * 3 + [{QUESTION: asked.right}]
-    )
+    answers = [{QUESTION: CHOICE}] * 3 + [{QUESTION: asked.right}]
+    page = class_report({n: [verdict("mul_backward", 0)] for n in "ab"}, answers)
     taught = page.partition("To teach next")[2].partition("<h2>")[0]
     assert taught.index(f"lesson {asked.lesson}, prediction") < taught.index("mul_backward")
     assert "What they predicted" in page and "3 of 4" in page and "1 of 4" in page

@@ -13,10 +13,8 @@ from tinygrad_edu.exercises.grading import grade
 from tinygrad_edu.exercises.grading.submissions import read_submissions
 
 pytestmark = pytest.mark.outer
-
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
-
 PATIENT = {f"distributed.comm.timeouts.{name}": "240s" for name in ("connect", "tcp")}  # on a busy machine
 
 
@@ -41,8 +39,7 @@ def test_two_workers_one_killed_in_the_middle_nothing_lost_nothing_twice(submit,
         submissions = read_submissions(folder, all_exercises())
         ids = ["central_difference", "mul_backward", "relu_backward"]
         grade.grade(submissions, out, ids, scheduler=cluster.scheduler_address, progress=True)
-    graded = [json.loads(line)["student"] for line in log.read_text().splitlines()]
-    assert sorted(graded) == students
+    assert sorted(json.loads(line)["student"] for line in log.read_text().splitlines()) == students
     assert {int(row["points"]) for row in gradebook(out).values()} == {9}
     with pytest.raises(ProcessLookupError):
         for _ in range(2400):  # it is waited for by the cluster, at its leisure

@@ -15,7 +15,6 @@ from tinygrad_edu.exercises.plain import MAX_TEXTS, encode
 from tinygrad_edu.sandbox.outside import Sandbox
 
 pytestmark = pytest.mark.outer(start=2)
-
 LETTER = "\u0628"
 
 
@@ -102,12 +101,10 @@ FORGED = {
 
 def test_no_sentence_of_a_submission_stands_in_the_teachers_column(submit, tmp_path):
     word = SAYS.split(":")[0].replace(" ", "_")
-    answers = {
-        what: f"import os\nos.write(3, {json.dumps(sent).encode()!r})\nos._exit(0)" for what, sent in FORGED.items()
-    }
-    answers["honest"] = (
-        f"def mul_backward(grad_output, a, b):\n    raise ValueError({SAYS!r})\nraise ValueError({SAYS!r})"
-    )
+    forged = {what: json.dumps(sent).encode() for what, sent in FORGED.items()}
+    answers = {what: f"import os\nos.write(3, {sent!r})\nos._exit(0)" for what, sent in forged.items()}
+    answers["honest"] = f"def mul_backward(grad_output, a, b):\n    raise ValueError({SAYS!r})"
+    answers["honest"] += f"\nraise ValueError({SAYS!r})"
     answers["named"] = f"def mulb(): pass\nclass {word}(Exception): pass\nraise {word}"
     folder = submit(**{what: notebook(mul=answer) for what, answer in answers.items()})
     assert run(folder, tmp_path / "out") == 0

@@ -284,10 +284,8 @@ def test_each_lesson_of_a_whole_course_is_graded_in_its_own_notebook(submit, tmp
     assert points(tmp_path / "out") == {"ada": 9, "bob": 9}
     table = gradebook(tmp_path / "out")
     assert table["ada"]["notes"] == ""
-    assert table["bob"]["notes"] == (
-        'There are several notebooks of lesson 1; "bob/lesson1.ipynb" was graded: '
-        "it answers 3 of 3 exercises, the most."
-    )
+    said = 'several notebooks of lesson 1; "bob/lesson1.ipynb" was graded: it answers 3 of 3 exercises, the most.'
+    assert table["bob"]["notes"] == f"There are {said}"
 
 
 def test_who_handed_in_nothing_stands_in_the_gradebook_and_so_does_what_is_no_file(submit, tmp_path):
@@ -310,8 +308,7 @@ def test_a_second_start_grades_only_what_is_new_or_changed_and_gives_the_same_gr
     first = gradebook(out)
     (folder / "cyd").mkdir()
     (folder / "cyd" / "x.ipynb").write_text(json.dumps(notebook()))
-    graded = []
-    real = grade.grade_one
+    graded, real = [], grade.grade_one
     monkeypatch.setattr(grade, "grade_one", lambda work, sandbox: graded.append(work["student"]) or real(work, sandbox))
     (folder / "bob" / "lesson1.ipynb").write_text(json.dumps(notebook()))
     run(folder, out)
@@ -320,7 +317,7 @@ def test_a_second_start_grades_only_what_is_new_or_changed_and_gives_the_same_gr
     assert second["ada"] == first["ada"] and second["bob"]["points"] == "9"
 
 
-def test_results_that_a_full_disk_or_a_lost_power_cut_off_are_graded_anew_and_the_others_are_kept(
+def test_results_that_a_full_disk_or_a_lost_power_cut_off_are_graded_anew_the_others_kept(
     submit, tmp_path, monkeypatch
 ):
     folder, out = submit(ada=notebook(), bob=notebook(relu=STUB), cyd=notebook()), tmp_path / "out"
@@ -394,9 +391,7 @@ run(*sys.argv[1:], "--jobs", "2")
     assert sorted(students) == ["ada", "bob", "cyd"]
 
 
-def test_missing_protection_is_reported_before_anything_is_graded_and_must_be_accepted(
-    submit, tmp_path, capsys, monkeypatch
-):
+def test_missing_protection_is_reported_before_anything_and_must_be_accepted(submit, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(grade, "Sandbox", functools.partial(Sandbox, fork=False))
     folder = submit(ada=notebook())
     assert run(folder, tmp_path / "out") == 2

@@ -18,10 +18,7 @@ from tinygrad_edu.course.working_copy import lesson_files, lessons_root
 from tinygrad_edu.exercises.grading.own_wheel import pack
 
 pytestmark = pytest.mark.outer(start=1)
-
 ROOT = Path(__file__).resolve().parents[2]
-
-
 WHEEL = f"tinygrad_edu-{VERSION}-py3-none-any.whl"
 
 

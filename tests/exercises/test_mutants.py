@@ -8,7 +8,6 @@ from support.mutation import ENOUGH, mutants_of, survivors
 from tinygrad_edu.exercises import all_exercises
 
 pytestmark = pytest.mark.outer(start=1)
-
 SIGN = "the square forgets the sign"
 ORDER = "the sum does not depend on the order"
 NO_ZERO = "the divisor is never zero"
@@ -67,7 +66,6 @@ EQUIVALENT = {
     "project_policy": {"11: 14 -> 15": "the new line takes the place of zero_grad, and the policy learns without it"},
     "safe_sqrt": {"T.ones_like -> T.zeros_like": "the inner where masks the gradient of its stand-in, whatever it is"},
 }
-
 
 SOME = 10  # one mutant of ten is tried in each run, and all of them with `-m long`
 

@@ -18,7 +18,6 @@ from tinygrad_edu.exercises.grading.submissions import read_submissions
 
 # Importing it takes seconds, in every process of a run.
 pytestmark = [pytest.mark.outer(start=3), pytest.mark.skipif(find_spec("nbgrader") is None, reason="needs nbgrader")]
-
 LESSON = "01_slopes_and_local_derivatives"
 IDS = ["central_difference", "mul_backward", "relu_backward"]
 

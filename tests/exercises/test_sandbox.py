@@ -21,12 +21,9 @@ from tinygrad_edu.sandbox.outside import Sandbox
 from tinygrad_edu.sandbox.trouble import TOLD_OUTSIDE
 
 pytestmark = pytest.mark.outer(start=2)
-
 RIGHT = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a\n"
 WRONG = "def mul_backward(grad_output, a, b):\n    return grad_output * a, grad_output * b\n"
-
 ENDED, LOST, TOO_LONG, TOO_MUCH = (f"{TOLD_OUTSIDE[kind]}." for kind in ("ended", "lost", "too long", "too much"))
-
 linux = pytest.mark.skipif(sys.platform != "linux", reason="namespaces and seccomp are Linux's")
 
 
@@ -245,8 +242,7 @@ def test_what_follows_the_answer_in_its_cell_costs_it_nothing(sandbox):
 def test_no_result_whatever_stands_in_it_makes_the_judge_fail(forged):
     for exercise in (get("mul_backward"), get("topological_order"), get("backward_pass")):
         observed = {"tinygrad_edu": [[forged] * 9 for _ in exercise.criteria]}
-        found = judge(exercise, {"answer": "a function", "observed": observed}, seed=7)
-        assert found.points == 0
+        assert judge(exercise, {"answer": "a function", "observed": observed}, seed=7).points == 0
         for whole in (forged, {"trouble": forged}, {"trouble": forged, "answer": "a function", "observed": forged}):
             assert judge(exercise, whole, seed=7).points == 0
 
@@ -294,10 +290,8 @@ if ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(pag
 @pytest.mark.parametrize("what", FORBIDDEN)
 def test_the_system_says_no(sandbox, what):
     trouble = verdict(sandbox, FORBIDDEN[what]).trouble
-    assert any(
-        error in trouble
-        for error in ("PermissionError", "FileNotFoundError", "cannot be imported", "OSError", "ValueError")
-    ), trouble
+    known = ("PermissionError", "FileNotFoundError", "cannot be imported", "OSError", "ValueError")
+    assert any(error in trouble for error in known), trouble
     assert verdict(sandbox, RIGHT).points == 3
 
 
@@ -330,14 +324,10 @@ def test_the_environment_of_the_grader_stays_outside(monkeypatch):
 
 
 def test_functions_imports_and_constants_of_other_cells_may_be_used(sandbox):
-    others = [
-        "import numpy as my_numpy\nprint(undefined)",
-        "HALF: float = 0.5\nTWO, THREE = [n for n in (2, 3)]",
-        "SCALE = HALF * TWO\nSCALE.unit = 'none'",
-        "def times(x, y):\n    return my_numpy.multiply(x, y).item() * SCALE",
-        "while True: pass",
-        "%broken magic\nthis is no python",
-    ]
+    others = ["import numpy as my_numpy\nprint(undefined)", "HALF: float = 0.5\nTWO, THREE = [n for n in (2, 3)]"]
+    others += ["SCALE = HALF * TWO\nSCALE.unit = 'none'"]
+    others += ["def times(x, y):\n    return my_numpy.multiply(x, y).item() * SCALE", "while True: pass"]
+    others += ["%broken magic\nthis is no python"]
     source = "def mul_backward(grad_output, a, b):\n    return times(grad_output, b), times(grad_output, a)"
     assert verdict(sandbox, source, others).points == 3
 

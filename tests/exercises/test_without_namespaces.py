@@ -11,7 +11,6 @@ from tinygrad_edu.sandbox import outside
 from tinygrad_edu.sandbox.outside import PROTECTIONS, Sandbox
 
 pytestmark = pytest.mark.outer(start=1)
-
 RIGHT = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a\n"
 WALLS = {
     "all walls": "",

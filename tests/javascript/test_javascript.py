@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.outer(start=1)
-
 HERE = Path(__file__).parent
 WIDGETS = HERE.parents[1] / "viz" / "widgets"
 

@@ -1,7 +1,5 @@
 """Lazy layers: sizes inferred by the first input, PyTorch's weights, states and refusals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -25,9 +23,8 @@ def test_the_first_input_makes_pytorchs_layer_with_its_weights(row: str) -> None
         out = layer(T.ones(shape))
         fresh.load_state_dict(layer.state_dict())
         state = np.concatenate([t.numpy().ravel() for t in fresh.state_dict().values()])
-        seen.append(
-            (*before, type(layer).__name__, repr(layer), tuple(out.shape), len(list(layer.parameters())), state)
-        )
+        count = len(list(layer.parameters()))
+        seen.append((*before, type(layer).__name__, repr(layer), tuple(out.shape), count, state))
     assert seen[0][:-1] == seen[1][:-1]
     np.testing.assert_allclose(seen[0][-1], seen[1][-1], rtol=1e-5)
 

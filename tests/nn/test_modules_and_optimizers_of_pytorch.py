@@ -1,7 +1,5 @@
 """PyTorch's own samples of its modules and optimizers (torch.testing): both engines give the same results."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import warnings
@@ -15,7 +13,6 @@ from support.pytorchs_own import pytorchs_own
 import tinygrad_edu as tg
 
 pytestmark = pytest.mark.outer(start=1)
-
 EACH = 3  # of the samples of a module, spread over all of them: some have hundreds
 
 

@@ -1,7 +1,5 @@
 """A program written for PyTorch finds its names and may pass its arguments by their names."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 
@@ -74,8 +72,7 @@ def test_a_name_exists_and_takes_the_arguments_of_pytorch_by_name(place: str) ->
     ours, theirs, names = PLACES[place]
     nameless = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     for name in names:
-        mine = getattr(ours, name)
-        here, there = arguments(mine), arguments(getattr(theirs, name, None))
+        here, there = arguments(getattr(ours, name)), arguments(getattr(theirs, name, None))
         if here is None or there is None or any(p.kind is p.VAR_KEYWORD for p in here.values()):
             continue
         wanted = {n for n, p in there.items() if p.kind not in nameless} - {"self", "input"}

@@ -4,8 +4,6 @@ After each way the outputs, the gradients of all parameters, the entries of the 
 and a write to the module that a copy came from changes the copy on neither engine.
 """
 
-from __future__ import annotations
-
 import copy
 import io
 import itertools
@@ -21,26 +19,18 @@ from support.both import attempt
 from .test_modules import MODULES
 
 pytestmark = [pytest.mark.outer, pytest.mark.filterwarnings("ignore")]
-
 CLASSES = np.array([0, 1, 3])
-STATEFUL = {
-    "nn.Conv3d(2, 3, 2)": [(2, 2, 3, 3, 3)],
-    "nn.ConvTranspose1d(3, 2, 2)": [(2, 3, 4)],
-    "nn.ConvTranspose3d(2, 3, 2)": [(1, 2, 2, 2, 2)],
-    "nn.CrossEntropyLoss(weight=T.tensor([0.5, 2.0, 1.0, 3.0]))": [(3, 4), CLASSES],
-    "nn.NLLLoss(weight=T.tensor([0.5, 2.0, 1.0, 3.0]))": [(3, 4), CLASSES],
-    "nn.BCEWithLogitsLoss(pos_weight=T.tensor([0.5, 2.0, 1.0, 3.0]))": [(3, 4), (3, 4)],
-    "nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Dropout(0.0))": [(3, 4)],
-    "nn.Sequential(*[nn.Linear(4, 4)] * 2)": [(3, 4)],
-    "nn.LazyLinear(3)": [(2, 4)],
-    "nn.LazyConv1d(3, 2)": [(2, 3, 4)],
-    "nn.LazyConv2d(3, 2, bias=False)": [(2, 3, 4, 4)],
-    "nn.LazyConv3d(3, 2)": [(2, 2, 3, 3, 3)],
-    "nn.LazyBatchNorm1d()": [(3, 4)],
-    "nn.LazyBatchNorm2d(affine=False)": [(3, 2, 4, 4)],
-    "nn.LazyBatchNorm3d()": [(3, 2, 2, 2, 2)],
-    "nn.Sequential(nn.LazyLinear(3), nn.ReLU(), nn.LazyLinear(2))": [(2, 4)],
-}
+STATEFUL = {"nn.Conv3d(2, 3, 2)": [(2, 2, 3, 3, 3)], "nn.ConvTranspose1d(3, 2, 2)": [(2, 3, 4)]}
+STATEFUL |= {"nn.ConvTranspose3d(2, 3, 2)": [(1, 2, 2, 2, 2)]}
+STATEFUL |= {"nn.CrossEntropyLoss(weight=T.tensor([0.5, 2.0, 1.0, 3.0]))": [(3, 4), CLASSES]}
+STATEFUL |= {"nn.NLLLoss(weight=T.tensor([0.5, 2.0, 1.0, 3.0]))": [(3, 4), CLASSES]}
+STATEFUL |= {"nn.BCEWithLogitsLoss(pos_weight=T.tensor([0.5, 2.0, 1.0, 3.0]))": [(3, 4), (3, 4)]}
+STATEFUL |= {"nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Dropout(0.0))": [(3, 4)]}
+STATEFUL |= {"nn.Sequential(*[nn.Linear(4, 4)] * 2)": [(3, 4)], "nn.LazyLinear(3)": [(2, 4)]}
+STATEFUL |= {"nn.LazyConv1d(3, 2)": [(2, 3, 4)], "nn.LazyConv2d(3, 2, bias=False)": [(2, 3, 4, 4)]}
+STATEFUL |= {"nn.LazyConv3d(3, 2)": [(2, 2, 3, 3, 3)], "nn.LazyBatchNorm1d()": [(3, 4)]}
+STATEFUL |= {"nn.LazyBatchNorm2d(affine=False)": [(3, 2, 4, 4)], "nn.LazyBatchNorm3d()": [(3, 2, 2, 2, 2)]}
+STATEFUL |= {"nn.Sequential(nn.LazyLinear(3), nn.ReLU(), nn.LazyLinear(2))": [(2, 4)]}
 ALL = {**MODULES, **STATEFUL}
 
 
@@ -77,8 +67,7 @@ class Case:
             for a in self.arrays
         ]
         T.manual_seed(1)
-        out = module(*inputs)
-        outputs = [t for t in flat(out) if t.dtype.is_floating_point]
+        outputs = [t for t in flat(module(*inputs)) if t.dtype.is_floating_point]
         if any(t.requires_grad for t in outputs):
             sum((t * T.arange(t.numel()).reshape(t.shape).cos()).sum() for t in outputs).backward()
         return [[t.detach() for t in outputs], [t.grad for t in inputs], self.gradients(module)]
@@ -145,8 +134,7 @@ def through_a_file(c: Case) -> Any:
 def deepcopy(c: Case) -> Any:
     """Of a module that was not called yet, and of one that was."""
     early, source = c.fresh(), c.made()
-    seen = [early, copy.deepcopy(early)]
-    results = [(c.call(module), c.state(module)) for module in reversed(seen)]
+    results = [(c.call(module), c.state(module)) for module in (copy.deepcopy(early), early)]
     c.call(source)
     module = copy.deepcopy(source)
     spoil(c, source)
@@ -157,8 +145,7 @@ def to_single_and_back(c: Case) -> Any:
     module = c.made()
     c.call(module)
     single = module.to(c.T.float32) is module
-    seen = [c.call(module, "float32"), c.state(module)]
-    return [single, *seen, c.call(module.double()), c.state(module)]
+    return [single, c.call(module, "float32"), c.state(module), c.call(module.double()), c.state(module)]
 
 
 def train_and_eval(c: Case) -> Any:
@@ -201,8 +188,7 @@ def swapped(c: Case) -> Any:
     others = {name: p.detach() * 2 for name, p in module.named_parameters()}
     inputs = tuple(c.T.tensor(a) for a in c.arrays)
     c.T.manual_seed(1)
-    out = flat(c.T.func.functional_call(module, others, inputs))
-    return [[t.detach() for t in out], c.state(module)]
+    return [[t.detach() for t in flat(c.T.func.functional_call(module, others, inputs))], c.state(module)]
 
 
 WAYS: dict[str, Callable[[Case], Any]] = {

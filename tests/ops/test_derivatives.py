@@ -1,7 +1,5 @@
 """Each differentiable row of the table of samples: higher derivatives, other ways to compute them, another dtype."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -39,18 +37,15 @@ def test_float32_has_the_value_and_the_gradient_of_pytorch(sample: Sample) -> No
 
 
 def _tangents(engine: Any, sample: Sample) -> list[Any]:
-    run = Run(engine, sample)
-    fw = engine.autograd.forward_ad
+    run, fw = Run(engine, sample), engine.autograd.forward_ad
     with fw.dual_level():
         moved = dict(run.inputs)
         names = [n for n, t in run.inputs.items() if t.requires_grad]
         for name, tangent in zip(names, weights(engine, [run.inputs[n] for n in names], seed=3), strict=True):
             moved[name] = fw.make_dual(run.inputs[name].detach(), tangent)
         seed(engine)
-        return [
-            fw.unpack_dual(o).tangent if hasattr(o, "dtype") and o.dtype.is_floating_point else None
-            for o in run.call(moved)
-        ]
+        floats = [o if hasattr(o, "dtype") and o.dtype.is_floating_point else None for o in run.call(moved)]
+        return [None if o is None else fw.unpack_dual(o).tangent for o in floats]
 
 
 # Ops that say that they have no forward mode.

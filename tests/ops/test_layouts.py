@@ -4,8 +4,6 @@ An operand is row-major, transposed, expanded, a slice with a step, empty, or on
 gradients, what is a view and what shares memory are PyTorch's; and `view` of the result succeeds where it does there.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from typing import Any
@@ -21,21 +19,14 @@ pytestmark = [pytest.mark.outer, pytest.mark.filterwarnings("ignore")]
 
 
 # An operand that has the values of `a`, and the leaf that it is a view of.
-BASES = {
-    "row_major": lambda a: a,
-    "transposed": lambda a: np.ascontiguousarray(a.transpose()),
-    "expanded": lambda a: a[:1].copy() if a.ndim else a,
-    "stepped": lambda a: a.repeat(2, -1) if a.ndim else a[None].repeat(2),
-    "inner": lambda a: np.stack([a, a]),
-    "empty": lambda a: a[:0].copy() if a.ndim else a,
-    "one": lambda a: a[(slice(1),) * a.ndim].copy(),
-}
-VIEWS = {
-    "transposed": lambda base, a: base.permute(tuple(reversed(range(a.ndim)))),
-    "expanded": lambda base, a: base.expand(a.shape),
-    "stepped": lambda base, a: base[..., ::2] if a.ndim else base[1],
-    "inner": lambda base, a: base[1],
-}
+BASES = {"row_major": lambda a: a, "transposed": lambda a: np.ascontiguousarray(a.transpose())}
+BASES |= {"expanded": lambda a: a[:1].copy() if a.ndim else a}
+BASES |= {"stepped": lambda a: a.repeat(2, -1) if a.ndim else a[None].repeat(2)}
+BASES |= {"inner": lambda a: np.stack([a, a]), "empty": lambda a: a[:0].copy() if a.ndim else a}
+BASES |= {"one": lambda a: a[(slice(1),) * a.ndim].copy()}
+VIEWS = {"transposed": lambda base, a: base.permute(tuple(reversed(range(a.ndim))))}
+VIEWS |= {"expanded": lambda base, a: base.expand(a.shape)}
+VIEWS |= {"stepped": lambda base, a: base[..., ::2] if a.ndim else base[1], "inner": lambda base, a: base[1]}
 LAYOUTS = list(BASES)
 
 
@@ -48,10 +39,8 @@ def program(T: Any, row: int, layout: str) -> dict[str, Any]:
         scope[name] = VIEWS.get(layout, lambda base, a: base)(bases[name], a)
     seed(T)
     outputs = [t for t in _flat(eval(sample.code, {"T": T, "F": T.nn.functional, **scope})) if hasattr(t, "grad_fn")]
-    seen: dict[str, Any] = {
-        "of each": [facts(t, any(t is x for x in scope.values())) for t in outputs],
-        "versions": [t._version for t in scope.values()],
-    }
+    seen: dict[str, Any] = {"of each": [facts(t, any(t is x for x in scope.values())) for t in outputs]}
+    seen |= {"versions": [t._version for t in scope.values()]}
     leaves = [t for t in bases.values() if t.requires_grad]
     wanted = [t for t in outputs if t.requires_grad]
     if leaves and wanted:
@@ -91,11 +80,8 @@ def excused(case: Any, lines: list[str]) -> bool:
     code = SAMPLES[case[0]].code
     if case[1] in ("empty", "one") and OF_NOTHING.search(code):
         return True
-    forms = (
-        DECLARED
-        + (OF_SEVERAL if case[1] not in ("row_major", "transposed") else ())
-        + ((OF_ORDER,) if case[1] != "transposed" or ORDERED.search(code) else ())
-    )
+    forms = DECLARED + (OF_SEVERAL if case[1] not in ("row_major", "transposed") else ())
+    forms += (OF_ORDER,) if case[1] != "transposed" or ORDERED.search(code) else ()
     return all(any(re.search(form, line) for form in forms) for line in lines)
 
 

@@ -3,8 +3,6 @@
 A step is a size or a dimension more or less, size 1, or another dtype. It raises on both engines, or gives the same.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
@@ -21,7 +19,6 @@ from support.samples import RANDOM, SAMPLES
 import tinygrad_edu
 
 pytestmark = [pytest.mark.outer, pytest.mark.filterwarnings("ignore")]
-
 NONSENSE = "None | 'abc' | 1.5 | [1, 2] | -7 | 99 | T.ones(5, 7, 6) | T.ones(0) | object | {} | float('nan')"
 # NotImplementedError is a RuntimeError. An AttributeError or a ZeroDivisionError would be one of our own code.
 KINDS = (TypeError, RuntimeError, IndexError, ValueError)

@@ -1,7 +1,5 @@
 """Operands a step away from what fits, in shape, dtype or length: PyTorch's error, or its numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

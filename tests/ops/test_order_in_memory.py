@@ -4,8 +4,6 @@ The order decides whether `contiguous()`, `reshape` and `flatten` of a result ar
 shows, or a copy. Of an elementwise op the order of its gradients is compared too.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from typing import Any

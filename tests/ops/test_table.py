@@ -1,7 +1,5 @@
 """Each row of the table of samples, on both engines: its value, its gradient, its graph, or its error."""
 
-from __future__ import annotations
-
 import builtins
 import warnings
 from typing import Any
@@ -39,9 +37,8 @@ def _structure(t: Any) -> list[Any]:
 def test_the_values_the_gradients_and_the_graph_are_those_of_pytorch(sample: Sample) -> None:
     ours, theirs = (Run(engine, sample) for engine in ENGINES)
     assert_same(ours.outputs, theirs.outputs, sample.double, "value")
-    assert [getattr(o, "requires_grad", None) for o in ours.outputs] == [
-        getattr(o, "requires_grad", None) for o in theirs.outputs
-    ]
+    flags, expected = ([getattr(o, "requires_grad", None) for o in run.outputs] for run in (ours, theirs))
+    assert flags == expected
     if not theirs.differentiable():
         return
     gradients = ours.gradients()

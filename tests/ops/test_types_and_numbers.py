@@ -1,7 +1,5 @@
 """Each function of elements with each type, beside numbers and other types: PyTorch's type and numbers, or error."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -12,7 +10,6 @@ import torch
 import tinygrad_edu
 
 pytestmark = [pytest.mark.outer, pytest.mark.filterwarnings("ignore")]
-
 TWO = """add sub mul div floor_divide remainder fmod pow maximum minimum atan2 logaddexp eq lt logical_and logical_xor
 bitwise_and isclose inner"""
 ONE = """abs acos ceil cos erf exp expm1 floor frac log log1p logit neg reciprocal round rsqrt sigmoid sign sin sqrt
@@ -52,11 +49,9 @@ def outcome(T: Any, program: str, dtype: str, shape: tuple[int, ...]) -> Any:
     except Exception as error:
         return type(error).__name__
     result = result[0] if isinstance(result, tuple) else result
-    return (
-        (str(result.dtype).rpartition(".")[2], np.asarray(result.tolist(), float))
-        if hasattr(result, "dtype")
-        else result
-    )
+    if not hasattr(result, "dtype"):
+        return result
+    return str(result.dtype).rpartition(".")[2], np.asarray(result.tolist(), float)
 
 
 def same(a: Any, b: Any, dtype: str) -> bool:

@@ -1,11 +1,8 @@
 """Optimizers and schedules beside PyTorch's, step by step."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import re
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,8 +10,6 @@ import pytest
 import torch
 
 import tinygrad_edu
-
-from ..support.both import same_on_both
 
 ENGINES = (tinygrad_edu, torch)
 
@@ -158,18 +153,6 @@ def test_a_schedule_continues_from_a_state_of_either_engine_and_from_a_rate_set_
         np.testing.assert_allclose(rest[0], rest[1], rtol=1e-9, atol=1e-15)
 
 
-def test_a_scheduler_that_steps_before_its_optimizer_warns() -> None:
-    for T in ENGINES:
-        for before, expected in ((False, 1), (True, 0)):
-            optimizer, (scheduler,) = _scheduled(T, "StepLR(o, 2)")
-            if before:
-                optimizer.step()
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                scheduler.step()
-            assert ["before `optimizer.step()`" in str(w.message) for w in caught] == [True] * expected
-
-
 PLATEAUS = """(o); (o, patience=1); (o, 'max', patience=2, factor=0.5); (o, patience=0, cooldown=2);
 (o, patience=0, min_lr=0.03); (o, patience=1, threshold=0.2);
 (o, 'max', patience=1, threshold=0.2, threshold_mode='abs'); (o, 'min', 0.5, 0, eps=0.04)"""
@@ -209,55 +192,6 @@ def test_an_optimizer_refuses_what_pytorchs_refuses(code: str) -> None:
             eval(code, {**vars(T.optim), "params": params, "T": T})
         kinds.append(error.type)
     assert kinds[0] is kinds[1]
-
-
-def test_a_step_counts_as_a_write() -> None:
-    for T in ENGINES:
-        w = T.ones(2, requires_grad=True)
-        y = (w * w).sum()
-        w.grad = T.ones(2)
-        T.optim.SGD([w], lr=0.1).step()
-        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-            y.backward()
-
-
-def test_zeros_are_written_into_the_gradient_that_somebody_holds() -> None:
-    def program(T: Any) -> Any:
-        layer = T.nn.Linear(2, 1)
-        optimizer = T.optim.SGD(layer.parameters())
-        seen = []
-        for clear in (optimizer.zero_grad, layer.zero_grad):
-            layer(T.ones(1, 2)).sum().backward()
-            held = layer.weight.grad.requires_grad_()
-            clear(set_to_none=False)
-            seen.append((held is layer.weight.grad, held.tolist(), held.requires_grad, held._version))
-            clear()
-            seen.append(layer.weight.grad)
-        return seen
-
-    assert program(tinygrad_edu) == program(torch)
-
-
-def test_an_optimizer_of_a_program_keeps_its_own_kind_of_state() -> None:
-    def after(T: Any) -> Any:
-        def step(self: Any, closure: Any = None) -> None:
-            for group in self.param_groups:
-                for p in group["params"]:
-                    state = self.state[p]
-                    state["step"] = state.get("step", 0) + 1
-                    p.data.add_(p.grad.data, alpha=-group["lr"] / state["step"])
-            self.state["calls"] = self.state.get("calls", 0) + 1
-
-        kind = type("Counting", (T.optim.Optimizer,), {"step": step})
-        params, loss = _problem(T)
-        optimizer, other = (kind(params, {"lr": 0.1}) for _ in range(2))
-        losses = _train(T, optimizer, loss, 3)
-        other.load_state_dict(optimizer.state_dict())
-        return losses, other.state_dict()["state"]
-
-    ours, theirs = (after(T) for T in ENGINES)
-    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-7)
-    assert ours[1] == theirs[1]
 
 
 def _runs_of_many(T: Any, code: str) -> list[np.ndarray]:
@@ -302,20 +236,6 @@ def test_many_parameters_that_are_changed_as_one_go_the_way_of_pytorchs(code: st
         np.testing.assert_allclose(a, b, rtol=1e-7)
 
 
-def test_parameters_on_one_storage_are_changed_one_after_the_other() -> None:
-    after = []
-    for T in ENGINES:
-        shared = T.ones(4)
-        params = [T.tensor(1.0, requires_grad=True) for _ in range(4)] + [T.nn.Parameter(shared) for _ in range(2)]
-        optimizer = T.optim.Adam(params, lr=0.1)
-        for _ in range(4):
-            for p in params:
-                p.grad = T.ones_like(p)
-            optimizer.step()
-        after.append(shared.numpy())
-    np.testing.assert_allclose(*after, rtol=1e-5)
-
-
 def test_a_state_that_is_part_of_a_long_array_is_copied_and_saved_by_itself() -> None:
     T = tinygrad_edu
     params = [T.ones(3, requires_grad=True) for _ in range(6)]
@@ -332,36 +252,6 @@ def test_a_state_that_is_part_of_a_long_array_is_copied_and_saved_by_itself() ->
     assert [float(state["step"]) for state in optimizer.state.values()] == [5.0] * 6
     assert [float(state["step"]) for state in again.state.values()] == [4.0] * 6
     assert len(pickle.dumps(optimizer.state[params[0]]["exp_avg"])) < len(pickle.dumps(T.zeros(3))) + 20
-
-
-@pytest.mark.parametrize("name", ["Adam", "Adagrad", "Adadelta"])
-def test_steps_are_counted_in_float64_where_that_is_the_default(name: str) -> None:
-    kinds = []
-    for E in (torch, tinygrad_edu):
-        E.set_default_dtype(E.float64)
-        try:
-            w = E.tensor([1.0], requires_grad=True)
-            optimizer = getattr(E.optim, name)([w])
-            (w * w).sum().backward()
-            optimizer.step()
-            kinds.append({key: str(value.dtype).split(".")[1] for key, value in optimizer.state[w].items()})
-        finally:
-            E.set_default_dtype(E.float32)
-    assert kinds[0] == kinds[1]
-
-
-@same_on_both
-def test_a_cleared_state_begins_again(T: Any) -> Any:
-    T.manual_seed(0)
-    model = T.nn.Sequential(*[T.nn.Linear(2, 2) for _ in range(4)])
-    optimizer = T.optim.AdamW(model.parameters(), lr=0.1)
-    for step in range(5):
-        if step in (1, 3):
-            optimizer.state.clear()
-        optimizer.zero_grad()
-        model(T.ones(1, 2)).sum().backward()
-        optimizer.step()
-    return list(model.parameters()), optimizer.state_dict()["state"]
 
 
 @pytest.mark.parametrize("name", ["Adam", "AdamW"])

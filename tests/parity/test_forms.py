@@ -1,7 +1,5 @@
 """Short programs as people write them give PyTorch's values, gradients and errors, and warn where PyTorch warns."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from typing import Any
@@ -32,7 +30,8 @@ def outcome(source: str, engine: Any) -> Any:
             exec(source, names)
         except Exception as error:
             return {"raised": error_of(error)}
-    said = sorted({_opening(str(w.message)) for w in heard if not any(name in str(w.message) for name in NOT_SAID)})
+    told = [w for w in heard if not any(name in str(w.message) for name in NOT_SAID)]
+    said = sorted({f"{w.category.__name__}: {_opening(str(w.message))}" for w in told})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return {"out": _values(observe(names["out"])["result"]), "warnings": said}

@@ -4,15 +4,12 @@ TINYGRAD_EDU_PARITY_PROGRAMS=20000 runs so many of each design, TINYGRAD_EDU_PAR
 memory`, `-k statements` or `-k graphs` runs one design. Before an issue is resolved, 20,000 of a new seed run.
 """
 
-from __future__ import annotations
-
 import os
 
 import pytest
 from support.random_programs import DESIGNS, first_difference, kind_of, shortest
 
 pytestmark = pytest.mark.outer(start=1)
-
 USUAL = {"memory": 60, "statements": 150, "graphs": 400}
 COUNT = os.environ.get("TINYGRAD_EDU_PARITY_PROGRAMS")
 FIRST = int(os.environ.get("TINYGRAD_EDU_PARITY_SEED", "0")) * 1_000_000

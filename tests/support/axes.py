@@ -1,7 +1,5 @@
 """What the tests of an axis share: the long ring takes every case, the normal run a sample, always the same."""
 
-from __future__ import annotations
-
 import os
 import zlib
 from collections.abc import Callable, Iterable, Sequence
@@ -39,9 +37,7 @@ def not_alike(
     line for each is printed as well where TINYGRAD_EDU_AXES is set, for work on the axis."""
     found = []
     for case in cases:
-        theirs, ours = (
-            run(lambda T, case=case: program(T, *case), ENGINES[name]) for name in ("torch", "tinygrad_edu")
-        )
+        theirs, ours = (run(lambda T, case=case: program(T, *case), engine) for engine in ENGINES.values())
         theirs, ours = (seen["result"] if isinstance(seen, dict) else seen for seen in (theirs, ours))
         lines = [line for line in differences(theirs, ours) if not any(part in line for part in ignored)]
         if lines and not excused(case, lines):

@@ -1,5 +1,6 @@
 """A claim about autograd is a program: it runs on PyTorch and on tinygrad_edu, and everything visible is compared."""
 
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -12,18 +13,21 @@ __all__ = ["attempt", "failing", "leaf", "names", "noting", "same_on_both", "val
 SLIPS = {"NameError", "UnboundLocalError", "SyntaxError", "ImportError", "ModuleNotFoundError"}
 
 
-def same_on_both(program: Callable[[Any], Any]) -> Callable[[], None]:
-    """A test that `program` gives the same on both engines. An error is part of that where `attempt` catches it. How
-    often the engine itself wrote to a gradient is its own business: a claim about versions returns `_version`."""
+def same_on_both(program: Callable[..., Any]) -> Callable[..., None]:
+    """A test that `program` gives the same on both engines; what it takes besides the engine, the test takes. An error
+    is part of that where `attempt` catches it. How often the engine itself wrote to a gradient is its own business: a
+    claim about versions returns `_version`."""
 
-    def test() -> None:
-        seen, ours = (run(program, ENGINES[name]) for name in ("torch", "tinygrad_edu"))
+    def test(**given: Any) -> None:
+        seen, ours = (run(lambda T: program(T, **given), ENGINES[name]) for name in ("torch", "tinygrad_edu"))
         assert not isinstance(seen, Raised), f"the program itself raises: {seen}"
         found = [line for line in differences(seen, ours) if ".version: " not in line]
         assert not found, "PyTorch and tinygrad_edu differ:\n" + "\n".join(found)
         assert not SLIPS & set(errors_in(seen["result"])), seen["result"]
 
+    asked = [one for one in inspect.signature(program).parameters.values() if one.default is one.empty]
     test.__name__, test.__doc__, test.__module__ = program.__name__, program.__doc__, program.__module__
+    vars(test)["__signature__"] = inspect.Signature(asked[1:])
     return test
 
 

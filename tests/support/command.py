@@ -1,7 +1,5 @@
 """Runs the command `tinygrad-edu`: in a separate process, or within this one if only the answer matters."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import subprocess

@@ -5,8 +5,6 @@ A call counts if the program, or an engine, is what led to it. The programs and 
 `tests/viz/test_untouched.py`.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib.abc
 import importlib.machinery

@@ -1,7 +1,5 @@
 """The system's Firefox, without a window, driven by WebDriver BiDi: Playwright only drives its own build."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -15,18 +13,12 @@ from typing import Any
 PATIENCE_S = 120
 _PROMPT = "browsingContext.userPromptOpened"
 _NAMES = ("firefox", "firefox-esr")
-_PREFERENCES = {
-    "app.normandy.enabled": False,
-    "app.update.disabledForTesting": True,
-    "browser.safebrowsing.downloads.enabled": False,
-    "browser.safebrowsing.malware.enabled": False,
-    "browser.safebrowsing.phishing.enabled": False,
-    "browser.shell.checkDefaultBrowser": False,
-    "datareporting.policy.dataSubmissionEnabled": False,
-    "network.captive-portal-service.enabled": False,
-    "network.connectivity-service.enabled": False,
-    "toolkit.telemetry.enabled": False,
-}
+_PREFERENCES = {"app.normandy.enabled": False, "app.update.disabledForTesting": True}
+_PREFERENCES |= {"browser.safebrowsing.downloads.enabled": False, "browser.safebrowsing.malware.enabled": False}
+_PREFERENCES |= {"browser.safebrowsing.phishing.enabled": False, "browser.shell.checkDefaultBrowser": False}
+_PREFERENCES |= {"datareporting.policy.dataSubmissionEnabled": False}
+_PREFERENCES |= {"network.captive-portal-service.enabled": False, "network.connectivity-service.enabled": False}
+_PREFERENCES |= {"toolkit.telemetry.enabled": False}
 
 
 def path() -> str | None:

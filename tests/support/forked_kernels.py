@@ -4,8 +4,6 @@ Tests open some sixty notebooks, and the imports of a kernel take longer than mo
 Jupyter starts by a command are in the tests of `nbgrader`, of Notebook 7, of `nbconvert`, and of `tinygrad-edu lab`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

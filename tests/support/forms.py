@@ -43,6 +43,44 @@ T.manual_seed(0); e = T.nn.Embedding.from_pretrained(T.ones(3, 2), freeze=False,
     out = e.weight, T.rand(3)
 out = T.nn.Embedding.from_pretrained(T.ones(3))
 T.manual_seed(0); e = T.nn.Embedding(3, 2, _weight=T.ones(3, 2)); out = e.weight, T.rand(2)
+x, y = T.tensor([[.1, .7]], dtype=T.float64), T.tensor([1])
+    out = (T.nn.CrossEntropyLoss()(input=x, target=y), T.nn.MSELoss()(x, target=x + 1),
+    T.nn.CosineEmbeddingLoss()(input1=x, input2=-x, target=y),
+    T.nn.TripletMarginLoss()(anchor=x, positive=x, negative=-x))
+out = repr(T.nn.GRU(3, 4, dropout=.5))
+c, x = T.nn.ConvTranspose1d(1, 1, 3, 2), T.ones(1, 1, 4)
+    out = list(c(x, output_size=(10,)).shape), list(c(x, output_size=(1, 1, 9)).shape)
+n = T.nn.Sequential(T.nn.Linear(2, 2), T.nn.BatchNorm1d(2)); n.add_module('same', n[0])
+    import copy; n(T.ones(3, 2)).sum().backward(); o = copy.deepcopy(n)
+    kept = {k: v for k, v in n.state_dict().items() if 'num_batches' not in k}
+    out = (repr(o.load_state_dict(kept)), int(o[1].num_batches_tracked), o.same is o[0],
+    [p.grad is None for p in o.parameters()])
+nn, order = T.nn, []; shared = nn.Linear(2, 2)
+    n = nn.ModuleDict({'a': nn.Sequential(shared, nn.Dropout()), 'b': nn.ModuleList([shared, nn.BatchNorm1d(2)])})
+    n.eval().requires_grad_(False).apply(lambda m: order.append(type(m).__name__))
+    out = ([[k for k, _ in f()] for f in (n.named_modules, n.named_parameters, n.named_buffers)], list(n.state_dict()),
+    [m.training for m in n.modules()], [p.requires_grad for p in n.parameters()], order, repr(n))
+a = T.nn.ParameterList([T.ones(2), T.nn.Parameter(T.zeros(3))]); a += [T.ones(1)]
+    a[0] = T.nn.Parameter(T.full((2,), 7.)); d = T.nn.ParameterDict({'a': T.ones(2), 'b': T.ones(1)})
+    d.update({'b': T.nn.Parameter(T.zeros(4)), 'c': T.ones(1)}); d.pop('c')
+    out = (a[0], {k: list(p.shape) for k, p in [*a.named_parameters(), *d.named_parameters()]}, len(a[1:]),
+    repr(a[:1]), repr(d), list(d), 'a' in d, d.get('z'), len(d), {d: 1}[d])
+given = [T.arange(4.).reshape(2, 2).requires_grad_(), T.ones(3, 2), T.zeros(1, 2)]
+    out = T.nn.utils.rnn.pad_sequence(given, padding_value=7., …)
+    (out * T.arange(18.).reshape(out.shape)).sum().backward(); out = out, given[0].grad
+    | batch_first=True, padding_side='left' | batch_first=True | padding_side='left' | padding_side='right'
+m = T.nn.Linear(3, 2).double(); T.nn.utils.vector_to_parameters(T.arange(8., dtype=T.float64), m.parameters())
+    m(T.ones(4, 3, dtype=T.float64)).sum().backward()
+    out = T.nn.utils.clip_grad_norm_(m.parameters(), 1.5), m.weight.grad.clone()
+    T.nn.utils.clip_grad_value_(m.parameters(), .1)
+    out += (m.weight.grad, m.bias.grad, T.nn.utils.parameters_to_vector(m.parameters()))
+for scale in (None, 2., -1.):
+        T.manual_seed(0); x = T.randn(2, 3, 4).requires_grad_(); r = T.tensor([[0, 0, 1], [1, 1, 1], [0, 0, 0]]) > 0
+        y = F.scaled_dot_product_attention(x, x * 2, x * 3, …, scale=scale)
+        (y * T.arange(24).view(2, 3, 4)).sum().backward(); out = [*(out if scale else []), y, x.grad]
+    | None | ~r | T.zeros(3, 3).masked_fill(r, -float('inf')) | r & False
+T.manual_seed(0); m = T.nn.TransformerEncoder(T.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), 2).eval()
+    with T.no_grad(): out = m(T.randn(2, 3, 4), src_key_padding_mask=T.tensor([[0, 0, 1], [0, 1, 1]]) > 0)
 """,
     "data": r"""
 D = T.utils.data; g = T.Generator().manual_seed(3); l = D.DataLoader(range(5), 2, shuffle=True, generator=g)
@@ -187,6 +225,37 @@ p = T.ones(2, requires_grad=True); out = T.optim.Adagrad([p], initial_accumulato
 T.optim.SGD([T.ones(2, requires_grad=True)], lr=.1, foreach=True, fused=True)
 T.optim.Adam([T.ones(2, requires_grad=True)], betas=(T.tensor(.9), .99))
 T.optim.Adam([T.ones(2, requires_grad=True)], lr=None)
+o = T.optim.SGD([T.ones(2, requires_grad=True)], lr=.1); s = T.optim.lr_scheduler.StepLR(o, 2)
+    …s.step(); out = s.get_last_lr()
+    | out = 0; | o.step();
+w = T.ones(2, requires_grad=True); y = (w * w).sum(); w.grad = T.ones(2); T.optim.SGD([w], lr=.1).step(); y.backward()
+T.manual_seed(0); m = T.nn.Linear(2, 1); o = T.optim.SGD(m.parameters()); out = []
+    for clear in (o.zero_grad, m.zero_grad):
+        m(T.ones(1, 2)).sum().backward(); held = m.weight.grad.requires_grad_(); clear(set_to_none=False)
+        out += [held is m.weight.grad, held, held._version]; clear(); out += [m.weight.grad]
+T.manual_seed(0); m = T.nn.Sequential(*[T.nn.Linear(2, 2) for _ in range(4)]); o = T.optim.AdamW(m.parameters(), lr=.1)
+    for step in range(5):
+        if step in (1, 3): o.state.clear()
+        o.zero_grad(); m(T.ones(1, 2)).sum().backward(); o.step()
+    out = [(p, p.grad) for p in m.parameters()], o.state_dict()['state']
+d = T.float64; shared = T.ones(4, dtype=d); P = T.nn.Parameter
+    p = [P(T.tensor(1., dtype=d)) for _ in range(4)] + [P(shared) for _ in range(2)]; o = T.optim.Adam(p, lr=.1)
+    for _ in range(4): [setattr(q, 'grad', T.ones_like(q)) for q in p]; o.step()
+    out = shared
+T.set_default_dtype(T.float64); w = T.tensor([1.], requires_grad=True); o = T.optim.…([w]); (w * w).sum().backward()
+    o.step(); out = {k: str(v.dtype)[-7:] for k, v in o.state[w].items()}; T.set_default_dtype(T.float32)
+    | Adam | Adagrad | Adadelta
+class Counting(T.optim.Optimizer):
+        def step(self, closure=None):
+            for group in self.param_groups:
+                for p in group['params']:
+                    state = self.state[p]; state['step'] = state.get('step', 0) + 1
+                    p.data.add_(p.grad.data, alpha=-group['lr'] / state['step'])
+            self.state['calls'] = self.state.get('calls', 0) + 1
+    w = T.tensor([[1., 2.], [3., 4.]], dtype=T.float64, requires_grad=True)
+    o, other = (Counting([w], {'lr': .1}) for _ in '12')
+    for _ in range(3): o.zero_grad(); (w.tanh() - .5).square().sum().backward(); o.step()
+    other.load_state_dict(o.state_dict()); out = w, w.grad, other.state_dict()['state']
 """,
     "memory order": r"""
 x = T.arange(12.).view(3, 4); x[x > 9] = T.tensor(-1); x[T.tensor([True, False, False])] = T.tensor([5])
@@ -415,6 +484,88 @@ out = len(T.zeros(0, 3)), T.zeros(2, 3).ndimension(), T.tensor(3).is_nonzero(), 
 out = T.nn.MultiheadAttention(4, 2)(T.zeros(3, 2, 4), T.zeros(5, 2, 4), T.zeros(5, 2, 4), attn_mask=T.zeros(2, 2))[0]
 out = T.nn.MultiheadAttention(4, 2)(T.zeros(3, 2, 4), T.zeros(5, 2, 4), T.zeros(5, 2, 4),
     key_padding_mask=T.zeros(2, 2))[0]
+""",
+    "transforms": r"""
+w, x = (T.tensor(v, dtype=T.float64, requires_grad=True) for v in ([2., 3.], [5., 7.]))
+    T.func.grad(lambda w, x: (w * w * x + w).sum())(w, x).sum().backward(); out = w.grad, x.grad
+with T.inference_mode(): v = T.tensor([1., 2.]) * 1
+    out = T.func.grad(lambda v: (v ** 2).sum())(v).tolist()
+m = T.nn.Linear(2, 2, bias=False); m.weight = T.nn.Parameter(T.tensor([[1., 2.], [3., 4.]]))
+    given = T.tensor([[3., 4.], [6., 8.]], requires_grad=True)
+    out = T.func.functional_call(m, {'weight': given}, (T.ones(2),)); out.sum().backward()
+    out = out.detach(), given.grad, m.weight
+    try: T.func.functional_call(m, {'absent.weight': given}, (T.ones(2),))
+    except Exception as error: out += (type(error).__name__,)
+fn, d, one = T.func, T.float64, T.ones(2, dtype=T.float64)
+    w, x = T.tensor([2., 3.], dtype=d), T.tensor([5., 7.], dtype=d)
+    f, two = lambda w, x: (w * w * x + w).sum(), lambda w, x: (w * x, w.sum()); out = …
+    | fn.grad(f)(w, x) | fn.grad_and_value(f)(w, x) | fn.grad(f, argnums=1)(w, x) | fn.grad(f, argnums=(0, 1))(w, x)
+    | fn.grad(lambda w, x: (f(w, x), {'product': w * x}), has_aux=True)(w, x)
+    | fn.grad(lambda v: (v['w'] * 3 + v['b']).sum())({'w': w, 'b': x})
+    | fn.grad(lambda v: fn.grad(f)(v, x).sum())(w) | fn.jvp(lambda v: v * v * x, (w,), (one,))
+    | (lambda y, product: (y, product(one)))(*fn.vjp(lambda v: v * v * x, w))
+    | fn.jvp(lambda v: fn.grad(f)(v, x), (w,), (one,))
+    | fn.vjp(two, w, x)[1]((x, w[0])) | fn.jvp(lambda w, x: w * x, (w, x), (x, w)) | fn.jacrev(lambda v: v**2)(w)
+    | fn.jacfwd(lambda v: T.stack([v.sum(), v.prod()]))(w) | fn.jacrev(two, argnums=(0, 1))(w, x)
+    | fn.jacfwd(two, argnums=(0, 1))(w, x) | fn.hessian(lambda v: (v**3).sum() + v[0] * v[1] ** 2)(w)
+w, x = T.tensor([2., 3.], dtype=T.float64), T.tensor([5., 7.], dtype=T.float64)
+    with T.…(): out = T.func.grad(lambda w, x: (w * w * x + w).sum())(w, x).tolist()
+    | inference_mode | no_grad
+""",
+    "memory": r"""
+a = np.arange(4.); t = T.from_numpy(a); a[0] = 9; t.mul_(2); s = t.numpy(); s[3] = -1
+    out = a.tolist(), t, np.shares_memory(s, a), t._version, t.is_leaf
+import copy, pickle; a, x = T.arange(6.), T.ones(3, requires_grad=True); b, c = copy.deepcopy([a, a]); b[0] = 100.
+    with T.no_grad(): v = x[1:]
+    out = b, c is b, a, copy.deepcopy(v).requires_grad, pickle.loads(pickle.dumps(v)).requires_grad
+a = …; t = T.from_numpy(a)
+    out = t, t.stride(), np.shares_memory(t.numpy(), a), t * t
+    | np.arange(6.)[1:5:2] | np.arange(6.).reshape(2, 3).T | np.array(2.5) | np.matrix([[1., 2.], [3., 4.]])
+    | np.array([True, False]) | np.ones(2, np.float16) | np.arange(3.)[::-1] | np.array(['a'])
+    | np.array([None]) | [1., 2.]
+t, w = T.ones(2), T.ones(2, requires_grad=True); out = …
+    | np.shares_memory(np.asarray(t), t.numpy()) | np.asarray(t, dtype=np.int32).dtype.name | w.numpy().tolist()
+    | np.shares_memory(np.array(t), t.numpy()) | np.array([T.tensor(1.), T.tensor(2.)], dtype=np.float32).tolist()
+    | np.sin(T.zeros(2)).tolist() | np.asarray(w).tolist() | w.numpy(force=True).tolist() | (w * 2).numpy().tolist()
+    | (w * 2).detach().numpy().tolist() | t * np.array([2., 3.]) | np.float64(3) * t
+t = T.ones(2); m = …; out = m, m is t
+    | t.to(T.float64) | t.to('cpu', T.float64) | t.to(device='cpu', dtype=T.float64)
+    | t.to(T.device('cpu')) | t.to(T.float32) | t.to(None, T.float64)
+    | t.to(T.device('cpu'), T.float64, False, True) | t.to(T.ones(1, dtype=T.float64))
+    | t.to(T.float32, False, True) | t.new(2, 1).zero_() | t.long().new([1, 2]) | t.new(T.ones(1).size()).zero_()
+w, i = T.arange(4.), T.tensor([3, 2, 1, 0])
+    try: …; out = w, i
+    except RuntimeError as error: out = str(error)[:40], w, i
+    | w.index_add_(0, i, w) | w.index_copy_(0, i, w) | w.scatter_(0, i, w) | w.scatter_add_(0, i, w.detach())
+    | w.__setitem__(i, w) | i.index_put_((i,), i * 0 + 1) | T.mul(w, 2, out=w) | w.mul_(w)
+V, t, w = T.autograd.Variable, T.ones(2), T.ones(2, requires_grad=True); v = …
+    out = v, v.requires_grad, v.is_leaf, v.grad_fn is None, type(v) is T.Tensor
+    | V(t) | V(t, requires_grad=True) | V(t, True) | V(data=t) | V() | V(w) | V(w * 2, requires_grad=True) | V([1., 2.])
+    | V(3.) | V(T.tensor([1, 2]), requires_grad=True) | V(t, requires_grad=True, volatile=True)
+V, t = T.autograd.Variable, T.ones(2); v = V(t); t.add_(1)
+    kinds = [isinstance(x, V) for x in (T.ones(1), v, T.ones(1, requires_grad=True) * 2, 3., [1.])]
+    out = v is t, v, v._version, v.data_ptr() in (t.data_ptr(),), kinds
+""",
+    "infinities": r"""
+inf, x = float('inf'), T.tensor([1., 2.], dtype=T.float64, requires_grad=True)
+    (x * T.tensor([[inf, 1.], [-inf, 1.]], dtype=T.float64)).sum().backward(); out = x.grad
+inf, x = float('inf'), T.tensor([1., 2.], dtype=T.float64, requires_grad=True)
+    (x * inf).sum().backward(); (x * -inf).sum().backward(); y = x * 2
+    out = x.grad, T.autograd.grad((y * inf).sum() + (y * -inf).sum(), x)
+x = T.tensor(1e308, dtype=T.float64, requires_grad=True); y = x * 1; y.retain_grad()
+    for _ in range(2): (y * 1e308).backward(retain_graph=True)
+    out = x.grad, y.grad
+x = T.tensor([1.], requires_grad=True); (x.double() * 1e300).backward(); out = x.grad
+inf, x = float('inf'), T.tensor([[1., 2.], [3., 4.]], dtype=T.float64, requires_grad=True); y = x * 1
+    y[0] = T.tensor([inf, 1.], dtype=T.float64); y.view(-1)[1:].mul_(inf); (y - y).sum().backward(); out = x.grad
+inf, x = float('inf'), T.tensor([1., 2.], dtype=T.float64, requires_grad=True)
+    class Wide(T.autograd.Function):
+        forward = staticmethod(lambda ctx, x: x * 1)
+        backward = staticmethod(lambda ctx, g: T.tensor([[inf, 1.], [-inf, 1.]], dtype=T.float64))
+    Wide.apply(x).sum().backward(); out = x.grad
+out = T.tensor([1e300]), T.tensor([1e300], dtype=T.float64).float(), T.tensor(1e300, dtype=T.float32)
+inf, x = float('inf'), T.tensor([1.], dtype=T.float64, requires_grad=True)
+    out = T.autograd.gradcheck(lambda a: a * inf, x, raise_exception=False), x * inf - x * inf
 """,
 }
 

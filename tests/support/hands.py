@@ -1,7 +1,5 @@
 """What a student does with an explorer, and sees: the tests of every explorer share it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from playwright.sync_api import expect
@@ -27,11 +25,8 @@ class Hands:
 
     def settled(self, timeout: float | None = None) -> None:
         """Wait until the answer to the last change is drawn: an explorer is busy from within the click."""
-        self.page.wait_for_function(
-            "number => document.querySelectorAll('.tgv-explorer')[number]?.getAttribute('aria-busy') !== 'true'",
-            arg=self.number,
-            timeout=timeout,
-        )
+        rests = "number => document.querySelectorAll('.tgv-explorer')[number]?.getAttribute('aria-busy') !== 'true'"
+        self.page.wait_for_function(rests, arg=self.number, timeout=timeout)
 
     def press(self, line: int, switch: str) -> None:
         """Press a switch of a line, beside it or in its menu."""
@@ -105,8 +100,7 @@ class Hands:
         if self.editor.is_visible():
             self.editor.press("Escape")
         self.root.press("End")
-        reset = self.root.get_by_role("button", name="reset", exact=True)
-        if reset.get_attribute("aria-disabled") == "false":
+        if self.root.get_by_role("button", name="reset", exact=True).get_attribute("aria-disabled") == "false":
             self.button("reset")
         self.split(True)
 
@@ -126,9 +120,8 @@ class Hands:
 
     def row(self, name: str) -> Any:
         """A tensor's cells behind its value: both engines' gradients (one cell if they are one reason), the verdict."""
-        return self.root.locator(".tgv-table tbody tr", has=self.page.locator(f'th:text-is("{name}")')).locator(
-            "td ~ td"
-        )
+        head = self.page.locator(f'th:text-is("{name}")')
+        return self.root.locator(".tgv-table tbody tr", has=head).locator("td ~ td")
 
     def recorded(self, side: int) -> Any:
         """The ops that the picture of a side shows as recorded."""

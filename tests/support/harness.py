@@ -8,8 +8,6 @@ TINYGRAD_EDU_SLOW_PAGE=6 slows every page down six times, as a small laptop woul
 speed of this machine.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os
@@ -32,10 +30,8 @@ from . import FOLDERS
 PATIENCE_S = 120  # what a slow, loaded machine may take for anything before it is called wrong
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
 FLAGS += ["--disable-background-networking", "--disable-component-update"]
-QUIET = {
-    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
-    "docmanager-extension/plugin": {"autosave": False},
-}
+QUIET = {"apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False}}
+QUIET |= {"docmanager-extension/plugin": {"autosave": False}}
 
 
 class NoBrowser(RuntimeError):
@@ -245,9 +241,8 @@ class Notebook:
 
     def command(self, name: str, arguments: dict[str, Any] | None = None) -> None:
         """Execute one of JupyterLab's own commands and wait for its end."""
-        self.page.evaluate(
-            "async ([name, args]) => { await window.jupyterapp.commands.execute(name, args); }", [name, arguments or {}]
-        )
+        does = "async ([name, args]) => { await window.jupyterapp.commands.execute(name, args); }"
+        self.page.evaluate(does, [name, arguments or {}])
 
     def run_all(self) -> None:
         """Run every cell, as Run > Run All Cells does, and wait until the last has ended."""
@@ -320,8 +315,7 @@ class Desk:
         for this notebook alone: for a test about loading, or one that leaves traces."""
         name = path.relative_to(self.lab.root).as_posix()
         shared = kernel and not own_page
-        viewport = {"width": width, "height": height}
-        reused = bool(shared and self.free)
+        viewport, reused = {"width": width, "height": height}, bool(shared and self.free)
         page = self.free.pop() if reused else new_page(self.browser, viewport=viewport)
         notebook = Notebook(page, path, shared=shared)
         self.notebooks.append(notebook)

@@ -3,8 +3,6 @@
 An exercise is only as good as its probes: every mutant that is not equivalent must lose points.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import math
@@ -51,9 +49,7 @@ def sources(id: str) -> list[str]:
             marks = cell["metadata"].get("nbgrader") or {}
             if marks.get("grade_id") == id:
                 lines = "".join(cell["source"]).split("\n")
-                found.append(
-                    "\n".join(line for line in lines if line.strip() not in ("### BEGIN SOLUTION", "### END SOLUTION"))
-                )
+                found.append("\n".join(line for line in lines if not line.strip().endswith(" SOLUTION")))
     return found
 
 
@@ -75,36 +71,21 @@ def mutants(source: str) -> list[Mutant]:
             tree.body.remove(statement)
     original = ast.unparse(tree)
     found: dict[str, Mutant] = {}
-    nodes = list(ast.walk(tree))
-    for place, node in enumerate(nodes):
+    for place, node in enumerate(list(ast.walk(tree))):
         for make in _changes(node):
             changed = _copied(tree)
             twin = next(n for i, n in enumerate(ast.walk(changed)) if i == place)
-            before = ast.unparse(node)
-            make_result = make(twin)
-            new_tree = _Replace(twin, make_result).visit(changed) if make_result is not twin else changed
+            made = make(twin)
+            new_tree = _Replace(twin, made).visit(changed) if made is not twin else changed
             try:
                 text = ast.unparse(ast.fix_missing_locations(new_tree))
                 compile(text, "<mutant>", "exec")
             except (SyntaxError, ValueError, AttributeError, TypeError):
                 continue
-            if text == original or text in found:
-                continue
-            after = (
-                ""
-                if make_result is None
-                else ast.unparse(make_result)
-                if isinstance(make_result, ast.AST)
-                else ast.unparse(twin)
-            )
-            found[text] = Mutant(
-                f"{node.lineno if hasattr(node, 'lineno') else 0}: {_first(before)} -> {_first(after)}", text
-            )
+            if text != original and text not in found:
+                before, after = (" ".join(ast.unparse(one).split())[:90] if one else "" for one in (node, made))
+                found[text] = Mutant(f"{getattr(node, 'lineno', 0)}: {before} -> {after}", text)
     return list(found.values())
-
-
-def _first(text: str) -> str:
-    return " ".join(text.split())[:90]
 
 
 class _Replace(ast.NodeTransformer):
@@ -127,8 +108,13 @@ def _changes(node: ast.AST) -> Iterator:
 
         return change
 
-    def instead(pick):
-        return lambda twin: pick(twin)
+    def replaced(i, *fields, by=()):
+        def change(twin):
+            for field in fields:
+                getattr(twin, field)[i : i + 1] = by
+            return twin
+
+        return change
 
     match node:
         case ast.Compare(ops=[op], comparators=[against]):
@@ -136,118 +122,97 @@ def _changes(node: ast.AST) -> Iterator:
                 yield set_field("ops", [getattr(ast, other)()])
             if isinstance(op, ast.Gt | ast.Lt | ast.GtE | ast.LtE) and getattr(against, "value", None) == 0:
                 yield set_field("comparators", [ast.Constant(NEARLY)])
-            yield instead(lambda twin: ast.Constant(True))
-            yield instead(lambda twin: ast.Constant(False))
+            yield lambda twin: ast.Constant(True)
+            yield lambda twin: ast.Constant(False)
         case ast.BinOp(op=op):
             for other in OTHERS.get(type(op).__name__, ()):
                 yield set_field("op", getattr(ast, other)())
-            yield instead(lambda twin: twin.left)
-            yield instead(lambda twin: twin.right)
+            yield lambda twin: twin.left
+            yield lambda twin: twin.right
             if isinstance(op, ast.Mult):
-                yield instead(lambda twin: _by_division(twin))
+                yield _by_division
             if isinstance(op, ast.Sub | ast.Div | ast.MatMult | ast.Pow):
-                yield instead(lambda twin: ast.BinOp(twin.right, twin.op, twin.left))
+                yield lambda twin: ast.BinOp(twin.right, twin.op, twin.left)
         case ast.BoolOp(op=op):
             yield set_field("op", ast.Or() if isinstance(op, ast.And) else ast.And())
             for i in range(len(node.values)):
-                yield instead(lambda twin, i=i: twin.values[i])
+                yield lambda twin, i=i: twin.values[i]
         case ast.UnaryOp():
-            yield instead(lambda twin: twin.operand)
+            yield lambda twin: twin.operand
         case ast.Constant(value=bool() as value):
             yield set_field("value", not value)
         case ast.Constant(value=int() | float() as value):
-            for other in {value + 1, -value, 0}:
-                if other != value:
-                    yield set_field("value", type(value)(other))
+            for other in {value + 1, -value, 0} - {value}:
+                yield set_field("value", type(value)(other))
         case ast.Constant(value=None):
             yield set_field("value", 0)
         case ast.Constant(value=str() as value):
-            for other in "abLx":
-                if len(value) == 1 and other != value:
-                    yield set_field("value", other)
+            for other in "abLx".replace(value, "") if len(value) == 1 else "":
+                yield set_field("value", other)
         case ast.Dict(keys=keys):
             for i in range(len(keys)):
-                yield instead(
-                    lambda twin, i=i: ast.Dict(
-                        twin.keys[:i] + twin.keys[i + 1 :], twin.values[:i] + twin.values[i + 1 :]
-                    )
-                )
+                yield replaced(i, "keys", "values")
         case ast.AugAssign(op=op):
             for other in OTHERS.get(type(op).__name__, ())[:1]:
                 yield set_field("op", getattr(ast, other)())
-            yield instead(lambda twin: ast.Assign([twin.target], twin.value))
-            yield instead(lambda twin: None)
+            yield lambda twin: ast.Assign([twin.target], twin.value)
+            yield lambda twin: None
         case ast.Assign() | ast.Expr(value=ast.Call()) | ast.Raise() | ast.AnnAssign():
-            yield instead(lambda twin: None)
+            yield lambda twin: None
         case ast.Return(value=ast.expr()):
             yield set_field("value", None)
             if isinstance(node.value, ast.Call):
                 for operator, number in ((ast.Mult(), -1), (ast.Mult(), 2), (ast.Add(), 1), (ast.Mult(), 0)):
-                    yield instead(
-                        lambda twin, o=operator, n=number: ast.Return(ast.BinOp(twin.value, o, ast.Constant(n)))
-                    )
+                    yield lambda twin, o=operator, n=number: ast.Return(ast.BinOp(twin.value, o, ast.Constant(n)))
         case ast.Tuple(elts=elements) | ast.List(elts=elements) if len(elements) > 1 and isinstance(node.ctx, ast.Load):
-            yield instead(lambda twin: type(twin)(twin.elts[::-1], ast.Load()))
+            yield lambda twin: type(twin)(twin.elts[::-1], ast.Load())
             for i in range(len(elements)):
-                yield instead(lambda twin, i=i: type(twin)([e for j, e in enumerate(twin.elts) if j != i], ast.Load()))
+                yield replaced(i, "elts")
                 if not isinstance(elements[i], ast.Constant):
-                    yield instead(
-                        lambda twin, i=i: type(twin)(
-                            [ast.Constant(None) if j == i else e for j, e in enumerate(twin.elts)], ast.Load()
-                        )
-                    )
+                    yield replaced(i, "elts", by=[ast.Constant(None)])
         case ast.Call(func=function, args=arguments, keywords=keywords):
             if len(arguments) > 1:
-                yield instead(lambda twin: ast.Call(twin.func, twin.args[::-1], twin.keywords))
+                yield lambda twin: ast.Call(twin.func, twin.args[::-1], twin.keywords)
             for i in range(len(keywords)):
-                yield instead(
-                    lambda twin, i=i: ast.Call(twin.func, twin.args, [k for j, k in enumerate(twin.keywords) if j != i])
-                )
+                yield replaced(i, "keywords")
             if len(arguments) == 1 and not isinstance(arguments[0], ast.Starred):
-                yield instead(lambda twin: twin.args[0])
+                yield lambda twin: twin.args[0]
             if isinstance(function, ast.Attribute):
-                yield instead(lambda twin: twin.func.value)
+                yield lambda twin: twin.func.value
         case ast.Attribute(attr=name) if name in OTHERS:
             for other in OTHERS[name]:
                 yield set_field("attr", other)
         case ast.Subscript(ctx=ast.Load()):
-            yield instead(lambda twin: twin.value)
+            yield lambda twin: twin.value
         case ast.Slice(lower=lower, upper=upper):
-            if lower:
-                yield set_field("lower", None)
-            if upper:
-                yield set_field("upper", None)
+            for name in (["lower"] if lower else []) + (["upper"] if upper else []):
+                yield set_field(name, None)
         case ast.If():
             if any(isinstance(statement, ast.Raise) for statement in node.body):
-                yield lambda twin: _only_once(twin)
+                yield _only_once
             yield set_field("test", ast.Constant(True))
             yield set_field("test", ast.Constant(False))
         case ast.IfExp():
-            yield instead(lambda twin: twin.body)
-            yield instead(lambda twin: twin.orelse)
-            yield instead(lambda twin: ast.IfExp(twin.test, twin.orelse, twin.body))
+            yield lambda twin: twin.body
+            yield lambda twin: twin.orelse
+            yield lambda twin: ast.IfExp(twin.test, twin.orelse, twin.body)
         case ast.For():
-            yield instead(lambda twin: ast.For(twin.target, twin.iter, [*twin.body, ast.Break()], [], lineno=0))
-            yield instead(
-                lambda twin: ast.For(
-                    twin.target,
-                    ast.Call(
-                        ast.Name("reversed", ast.Load()), [ast.Call(ast.Name("list", ast.Load()), [twin.iter], [])], []
-                    ),
-                    twin.body,
-                    [],
-                    lineno=0,
-                )
+            yield lambda twin: ast.For(twin.target, twin.iter, [*twin.body, ast.Break()], [], lineno=0)
+            yield lambda twin: ast.For(
+                twin.target, _call("reversed", _call("list", twin.iter)), twin.body, [], lineno=0
             )
         case ast.With():
-            yield instead(lambda twin: ast.If(ast.Constant(True), twin.body, []))
+            yield lambda twin: ast.If(ast.Constant(True), twin.body, [])
         case ast.FunctionDef(args=ast.arguments(args=[_, *_] as parameters)):
             names = [p.arg for p in parameters if p.arg not in ("self", "ctx", "T")]
             for name in names:
                 yield lambda twin, name=name: _written_into(twin, name)
-                for other in names:
-                    if other != name:
-                        yield lambda twin, name=name, other=other: _renamed(twin, name, other)
+                for other in (other for other in names if other != name):
+                    yield lambda twin, name=name, other=other: _renamed(twin, name, other)
+
+
+def _call(name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
 
 
 def _by_division(product: ast.BinOp) -> ast.BinOp:
@@ -258,14 +223,14 @@ def _by_division(product: ast.BinOp) -> ast.BinOp:
 
 def _only_once(refusal: ast.If) -> ast.If:
     """A branch that raises the first time and not again."""
-    refusal.test = ast.BoolOp(ast.And(), [refusal.test, ast.Call(ast.Name("first_time", ast.Load()), [], [])])
+    refusal.test = ast.BoolOp(ast.And(), [refusal.test, _call("first_time")])
     return refusal
 
 
 def _written_into(function: ast.FunctionDef, name: str) -> ast.FunctionDef:
     """A function that changes what it was given, after it has computed."""
     kept = f"given_{name}"  # the name itself may be bound anew
-    write = ast.Expr(ast.Call(ast.Name("write_into", ast.Load()), [ast.Name(kept, ast.Load())], []))
+    write = ast.Expr(_call("write_into", ast.Name(kept, ast.Load())))
     keep = ast.Assign([ast.Name(kept, ast.Store())], ast.Name(name, ast.Load()))
     function.body = [keep, ast.Try(function.body, [], [], [write])]
     return function
@@ -316,15 +281,9 @@ def graded(id: str, source: str, seconds: float = SECONDS, helpers: _Helpers | N
         exec(compile(source, "<answer>", "exec", dont_inherit=True), names)
     except Exception:
         names = {}
-    probed = probe(
-        [c.probe for c in exercise.criteria],
-        [c.inputs(seed=0) for c in exercise.criteria],
-        names.get(exercise.name),
-        exercise.available,
-        seconds,
-        parameters=exercise.parameters,
-    )
-    return judge(exercise, probed, seed=0)
+    probes, inputs = [c.probe for c in exercise.criteria], [c.inputs(seed=0) for c in exercise.criteria]
+    answer, parameters = names.get(exercise.name), exercise.parameters
+    return judge(exercise, probe(probes, inputs, answer, exercise.available, seconds, parameters=parameters), seed=0)
 
 
 def mutants_of(id: str) -> list[Mutant]:

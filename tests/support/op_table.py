@@ -1,7 +1,5 @@
 """Runs a row of the table of samples on one engine, and compares the results of both engines."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ data: of a tensor its values, flags, version, gradient and the whole graph behin
 that shared nodes show. `differences` compares two such observations.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -138,8 +136,7 @@ def values_of(t: Any) -> np.ndarray:
 def observe(result: Any) -> Any:
     """`result`, which may hold tensors in tuples, lists and dicts, as plain data of neither engine."""
     numbers = Numbers()
-    plain = _plain(result, numbers)
-    return {"result": plain, "graph": numbers.table()}
+    return {"result": _plain(result, numbers), "graph": numbers.table()}
 
 
 def _plain(value: Any, numbers: Numbers) -> Any:
@@ -160,16 +157,11 @@ def _plain_tensor(t: Any, numbers: Numbers) -> Any:
     grad_fn = attempt(lambda: t.grad_fn)
     if isinstance(grad_fn, Raised):
         return {"values": values_of(t.data), "grad_fn": grad_fn}
-    return {
-        "values": values_of(t),
-        "dtype": str(t.dtype).rpartition(".")[2],
-        "requires_grad": t.requires_grad,
-        "is_leaf": t.is_leaf,
-        "retains_grad": t.retains_grad,
-        "output_nr": t.output_nr,
-        "version": "none" if t.is_inference() else t._version,
-        "is_view": t._is_view(),
-        "base": None if t._base is None else (list(t._base.shape), t._base._version),
+    plain = {"values": values_of(t), "dtype": str(t.dtype).rpartition(".")[2], "requires_grad": t.requires_grad}
+    plain |= {"is_leaf": t.is_leaf, "retains_grad": t.retains_grad, "output_nr": t.output_nr}
+    plain |= {"version": "none" if t.is_inference() else t._version, "is_view": t._is_view()}
+    plain |= {"base": None if t._base is None else (list(t._base.shape), t._base._version)}
+    return plain | {
         "grad_fn": numbers.number(grad_fn),
         "grad": None if t.grad is None else _plain_gradient(t.grad, numbers),
     }

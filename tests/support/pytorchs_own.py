@@ -1,7 +1,5 @@
 """PyTorch's helpers for its own tests. Importing them loads its compiler for seconds, so tests import this late."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

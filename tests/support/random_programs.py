@@ -9,8 +9,6 @@ passes; graphs are compared node by node, with what each node shows of what it s
 A statement may raise. Then the program goes on, and which statement raised, what, and the state after it are compared.
 """
 
-from __future__ import annotations
-
 import copy
 import pickle
 import random
@@ -26,7 +24,6 @@ from .parity import ENGINES, attempt, differences
 from .toolbox import execute, is_tensor, run, second_order
 
 __all__ = ["DESIGNS", "first_difference", "kind_of", "shortest"]
-
 Shape = tuple[int, ...]
 
 
@@ -171,15 +168,12 @@ KINDS = {
 KINDS["memory"] += [(GRADIENTS, 2, False), (GIVING, 1, True), (PROBES, 1, True)]
 KINDS["statements"] += [(GRADIENTS, 3, False), (GIVING, 1, True)]
 LENGTH = {"memory": 10, "statements": 14}
-KEPT = {
-    "memory": 0.34,
-    "statements": 0.12,
-}  # of the statements that PyTorch refuses: what they leave behind is compared
+# Of the statements that PyTorch refuses: what they leave behind is compared.
+KEPT = {"memory": 0.34, "statements": 0.12}
 MISSES = 0.25  # of the operands that are made to fit
 SHAPES = [(3,), (2, 3), (3, 2), (2, 3, 4), (1, 3), (3, 1), (2, 2, 2), (4, 4), (), (1,), (0, 3), (2, 0), (2, 3, 1, 2)]
-WRAPS = forms(
-    "{} | {} | {} | {}.t().clone().t() | {}.flip(0).flip(0) | T.stack([{0}, {0}], -1)[..., 0] | {}[:1].expand({shape})"
-)
+WRAPS = forms("{} | {} | {} | {}.t().clone().t() | {}.flip(0).flip(0) | T.stack([{0}, {0}], -1)[..., 0]")
+WRAPS += ["{}[:1].expand({shape})"]
 MODES = {"memory": ["no_grad", "no_grad", "enable_grad", "inference_mode"]}
 MODES["statements"] = MODES["memory"][:3]
 
@@ -197,9 +191,8 @@ class Drawn:
         for name in "abc"[: self.rng.choice((1, 1, 2, 3))]:
             dtype = self.rng.choice(["float64"] * 6 + ["float32", "int64" if design == "memory" else "float32"])
             grad = dtype != "int64" and self.rng.random() < 0.65
-            self.lines.append(
-                f"{name} = {self.new(self.rng.choice(shapes), dtype)}{'.requires_grad_()' if grad else ''}"
-            )
+            made = self.new(self.rng.choice(shapes), dtype)
+            self.lines.append(f"{name} = {made}{'.requires_grad_()' if grad else ''}")
             if grad and self.rng.random() < 0.3:
                 self.lines.append(f"{name}1 = {name} * 1")
         for line in self.lines:
@@ -345,22 +338,13 @@ PLACEHOLDERS: dict[str, Callable[[Drawn], str]] = {
     "counts": lambda p: p.numbers((p.rng.choice(p.shape) if p.shape else 1,), 3),
 }
 # Of an operand its shape, by the shape of x.
-SHAPED: dict[str, Callable[[Shape], Shape]] = {
-    "like": lambda s: s,
-    "zero_d": lambda s: (),
-    "three": lambda s: (3,),
-    "vec": lambda s: (s[0] if s else 2,),
-    "last": lambda s: s[-1:],
-    "channel": lambda s: (s[1] if len(s) > 1 else 1,),
-    "cell": lambda s: (*s[:-1], 2),
-    "weight": lambda s: (3, *s[-1:]),
-    "right": lambda s: (*s[:-2], *s[-1:], 3),
-    "left": lambda s: (*s[:-2], 3, *s[-2:-1]),
-    "bias": lambda s: (*s[:-1], 3),
-    "kernel": lambda s: (3, *s[1:2], *(1 for _ in s[2:])),
-    "flipped": lambda s: (*s[1:2], 3, *(1 for _ in s[2:])),
-    "picked": lambda s: (2, *s[1:]),
-}
+SHAPED: dict[str, Callable[[Shape], Shape]] = {"like": lambda s: s, "zero_d": lambda s: (), "three": lambda s: (3,)}
+SHAPED |= {"vec": lambda s: (s[0] if s else 2,), "last": lambda s: s[-1:]}
+SHAPED |= {"channel": lambda s: (s[1] if len(s) > 1 else 1,), "cell": lambda s: (*s[:-1], 2)}
+SHAPED |= {"weight": lambda s: (3, *s[-1:]), "right": lambda s: (*s[:-2], *s[-1:], 3)}
+SHAPED |= {"left": lambda s: (*s[:-2], 3, *s[-2:-1]), "bias": lambda s: (*s[:-1], 3)}
+SHAPED |= {"kernel": lambda s: (3, *s[1:2], *(1 for _ in s[2:]))}
+SHAPED |= {"flipped": lambda s: (*s[1:2], 3, *(1 for _ in s[2:])), "picked": lambda s: (2, *s[1:])}
 
 
 def scope_of(T: Any) -> dict[str, Any]:
@@ -605,12 +589,8 @@ class Writer:
     def leaf(self) -> None:
         shape = self.pick([(), (1,), (3,), (2, 1), (2, 3), (3, 2), (2, 2), (1, 3)])
         start, name = self.rng.randint(1, 9), f"v{len(self.variables)}"
-        values = (
-            np.array([((start + 3 * i) % 11 - 4.3) / 3 for i in range(int(np.prod(shape)))])
-            .reshape(shape)
-            .round(3)
-            .tolist()
-        )
+        values = np.array([((start + 3 * i) % 11 - 4.3) / 3 for i in range(int(np.prod(shape)))])
+        values = values.reshape(shape).round(3).tolist()
         self.lines.append(f"{name} = T.tensor({values}, dtype=T.float64, requires_grad={self.rng.random() < 0.75})")
         self.variables.append(Variable(name, shape, name))
 
@@ -636,12 +616,9 @@ class Writer:
         v, method = self.variable(), self.pick(["sum", "mean"])
         if v.inference:
             return
-        forms = [
-            (f"{method}()", ()),
-            (f"{method}(0)", v.shape[1:]),
-            (f"{method}(-1, keepdim=True)", (*v.shape[:-1], 1)),
-        ]
-        forms.append((f"{'max' if 0 not in v.shape else 'sum'}()", ()))
+        forms = [(f"{method}()", ()), (f"{method}(0)", v.shape[1:])]
+        forms += [(f"{method}(-1, keepdim=True)", (*v.shape[:-1], 1))]
+        forms += [(f"{'max' if 0 not in v.shape else 'sum'}()", ())]
         call, shape = self.pick(forms if v.shape else forms[:1])
         self.define(f"{v.name}.{call}", shape)
 
@@ -659,15 +636,10 @@ class Writer:
     def window(self, v: Variable) -> tuple[str, Shape]:
         """A view of `v`, as an expression and a shape."""
         n, shape = v.name, v.shape
-        forms: list[tuple[str, Shape]] = [
-            ("unsqueeze(0)", (1, *shape)),
-            (f"expand{(2, *shape)}", (2, *shape)),
-            ("detach()", shape),
-        ]
+        forms: list[tuple[str, Shape]] = [("unsqueeze(0)", (1, *shape)), (f"expand{(2, *shape)}", (2, *shape))]
+        forms += [("detach()", shape)]
         count = int(np.prod(shape))
-        if (
-            v.view or not v.strided
-        ):  # how PyTorch lays out what it computes from strided tensors is a matter of its kernels
+        if v.view or not v.strided:  # how PyTorch lays out what it computes from strided tensors depends on its kernels
             forms += [("view(-1)", (count,)), (f"reshape({count})", (count,))]
         if len(shape) == 2:
             forms += [(form, shape[::-1]) for form in ("t()", "transpose(0, 1)", "permute(1, 0)", "T")]
@@ -676,13 +648,12 @@ class Writer:
         views = [(f"{n}.{form}", after) for form, after in forms]
         if shape:
             first, rest = shape[0], shape[1:]
+            views += [(f"{n}[0]", rest), (f"{n}[-1]", rest), (f"{n}[1:]", (max(first - 1, 0), *rest))]
             views += [
-                (f"{n}[0]", rest),
-                (f"{n}[-1]", rest),
-                (f"{n}[1:]", (max(first - 1, 0), *rest)),
                 (f"{n}[::2]", ((first + 1) // 2, *rest)),
+                (f"{n}[..., 0]", shape[:-1]),
+                (f"{n}[None]", (1, *shape)),
             ]
-            views += [(f"{n}[..., 0]", shape[:-1]), (f"{n}[None]", (1, *shape))]
         if len(shape) == 2:
             views += [(f"{n}[:, 1:]", (shape[0], max(shape[1] - 1, 0))), (f"{n}[0, 1:]", (max(shape[1] - 1, 0),))]
         return self.pick(views)
@@ -696,9 +667,8 @@ class Writer:
     def several_views(self) -> None:
         v = self.variable()
         if v.shape and 2 <= (n := v.shape[0]) <= 3:
-            call, shape = self.pick(
-                [("unbind(0)", v.shape[1:]), ("split(1)", (1, *v.shape[1:])), (f"chunk({n}, 0)", (1, *v.shape[1:]))]
-            )
+            one = (1, *v.shape[1:])
+            call, shape = self.pick([("unbind(0)", one[1:]), ("split(1)", one), (f"chunk({n}, 0)", one)])
             scope = self.scope()
             targets = [self.add(shape, [v], True, inference="inference_mode" in scope) for _ in range(n)]
             self.write(f"{', '.join(targets)} = {v.name}.{call}", scope)
@@ -730,9 +700,8 @@ class Writer:
             at = self.pick(["0", "1:", "...", "..." if v.strided or not v.shape[0] else "T.tensor([0])"])
             line = f"{name}[{at}] = {self.pick([other.name if other is not v else '3.0', '2.0'])}"
         elif form == 5 and not v.strided:
-            line = self.pick(["{v}.masked_fill_({v} > 0, 2.0)", "{v}[{v} > 0] = 3.0", "{v}.clamp_(min=0.5)"]).format(
-                v=name
-            )
+            line = self.pick(["{0}.masked_fill_({0} > 0, 2.0)", "{0}[{0} > 0] = 3.0", "{0}.clamp_(min=0.5)"])
+            line = line.format(name)
         else:
             line = f"{name}.{self.pick(INPLACE_BINARY[: 3 if other is v else 4])}({other.name})"
         self.write(line, self.pick([*[""] * 7, "T.no_grad()"]))
@@ -775,16 +744,14 @@ class Writer:
 
     def backward(self) -> None:
         v, other = self.variable(), self.variable()
-        options = self.pick(
-            ["", "", ", retain_graph=True", ", create_graph=True", f", inputs=[{v.name}]", f", inputs=[{other.name}]"]
-        )
+        kept = [", retain_graph=True", ", create_graph=True"]
+        options = self.pick(["", "", *kept, f", inputs=[{v.name}]", f", inputs=[{other.name}]"])
         if self.rng.random() < 0.5 and not second_order(self.lines):
             self.lines.append(f"watch({v.name}, log=log)")
         kind, ones = self.rng.randint(0, 6), f"T.ones({list(v.shape)}, dtype=T.float64)"
         if kind in (1, 3) and v.memory in self.together:
-            kind = (
-                0  # PyTorch does not count the tensor at which the pass starts among those a hook on several waits for
-            )
+            # PyTorch does not count the tensor at which the pass starts among those a hook on several waits for.
+            kind = 0
         if kind == 0:
             around, line = self.rng.randint(0, 5), f"{v.name}.sum().backward({options[2:]})"
             self.write(f"in_thread(lambda: {line})" if around == 5 else line, "T.no_grad()" if around == 4 else "")
@@ -800,14 +767,11 @@ class Writer:
             self.lines.append(f"({name} * {name}).sum().backward({self.pick(['', 'create_graph=True'])})")
         else:
             targets = [self.variable() for _ in range(self.rng.randint(1, 3))]
-            option = self.pick(
-                ["", ", create_graph=True", ", retain_graph=True", ", allow_unused=True", ", materialize_grads=True"]
-            )
+            option = self.pick(["", *reversed(kept), ", allow_unused=True", ", materialize_grads=True"])
             inputs = ", ".join(t.name for t in targets)
             names = [self.add(t.shape, []) for t in targets]
-            self.lines.append(
-                f"{', '.join(names)}, = [taken(g) for g in T.autograd.grad({v.name}.sum(), [{inputs}]{option})]"
-            )
+            found = f"T.autograd.grad({v.name}.sum(), [{inputs}]{option})"
+            self.lines.append(f"{', '.join(names)}, = [taken(g) for g in {found}]")
 
 
 def fits(a: Variable, b: Variable) -> bool:

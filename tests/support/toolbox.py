@@ -1,7 +1,5 @@
 """Runs the statements of a random program, and holds the names in those of graphs: hooks, packers, custom Functions."""
 
-from __future__ import annotations
-
 import functools
 import re
 import warnings
@@ -88,10 +86,8 @@ def execute(lines: list[str], T: Any) -> Any:
             if dual:
                 fw.exit_dual_level()
         if second_order(lines):
-            state = {
-                k: [None if t is None else values_of(t) for t in (v, getattr(v, "grad", None))]
-                for k, v in variables.items()
-            }
+            pairs = {k: (v, getattr(v, "grad", None)) for k, v in variables.items()}
+            state = {k: [None if t is None else values_of(t) for t in pair] for k, pair in pairs.items()}
         else:
             state = observe(variables)
         if any("inference_mode" in line for line in lines):
@@ -137,12 +133,8 @@ def hooks(T: Any, log: list[Any]) -> dict[str, Any]:
     def grad_of(leaf: Any) -> Any:
         return (leaf.grad,)
 
-    made = {
-        "packing": packing,
-        "log_hook": maker(),
-        "leaf_hook": maker(of=grad_of),
-        "stepping_hook": maker(step, grad_of),
-    }
+    made = {"packing": packing, "log_hook": maker(), "leaf_hook": maker(of=grad_of)}
+    made |= {"stepping_hook": maker(step, grad_of)}
     made |= {"scaling_hook": maker(lambda g: g * 2), "scaling_prehook": maker(scaled(5)), "failing_hook": maker(fail)}
     made["scaling_node_hook"] = maker(scaled(3))
     made["reshaping_hook"] = maker(lambda g: g.unsqueeze(0), of=lambda g: ())

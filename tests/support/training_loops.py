@@ -3,8 +3,6 @@
 `around(model)` is a context that may watch; none of the loops knows that it is watched. `T` is either engine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -63,8 +61,7 @@ def lightning(T: Any, around: Callable[[Any], Any]) -> list[float]:
 
     class Trainer:
         def __init__(self, epochs: int) -> None:
-            self.epochs = epochs
-            self.logged: list[float] = []
+            self.epochs, self.logged = epochs, []
 
         def fit(self, module: Any, batches: list[Any]) -> None:
             optimizer = module.configure_optimizers()
@@ -94,10 +91,8 @@ def transformers(T: Any, around: Callable[[Any], Any]) -> list[float]:
     class Model(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.embedding = nn.Embedding(11, 8)
-            self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
-            self.norm = nn.LayerNorm(8)
-            self.head = nn.Linear(8, 11)
+            self.embedding, self.attention = nn.Embedding(11, 8), nn.MultiheadAttention(8, 2, batch_first=True)
+            self.norm, self.head = nn.LayerNorm(8), nn.Linear(8, 11)
 
         def forward(self, ids: Any, labels: Any) -> dict[str, Any]:
             x = self.embedding(ids)
@@ -159,9 +154,8 @@ def recurrent(T: Any, around: Callable[[Any], Any]) -> list[float]:
     class Model(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.embedding = nn.Embedding(9, 6)
+            self.embedding, self.head = nn.Embedding(9, 6), nn.Linear(10, 9)
             self.lstm = nn.LSTM(6, 10, batch_first=True)
-            self.head = nn.Linear(10, 9)
 
         def forward(self, ids: Any, state: Any) -> Any:
             out, state = self.lstm(self.embedding(ids), state)
@@ -259,13 +253,5 @@ def accumulated(T: Any, around: Callable[[Any], Any]) -> list[float]:
     return logged
 
 
-LOOPS: dict[str, Loop] = {
-    "plain": plain,
-    "lightning": lightning,
-    "transformers": transformers,
-    "gan": gan,
-    "recurrent": recurrent,
-    "by hand": by_hand,
-    "reinforce": reinforce,
-    "accumulated": accumulated,
-}
+LOOPS: dict[str, Loop] = {"plain": plain, "lightning": lightning, "transformers": transformers, "gan": gan}
+LOOPS |= {"recurrent": recurrent, "by hand": by_hand, "reinforce": reinforce, "accumulated": accumulated}

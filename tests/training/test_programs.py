@@ -5,8 +5,6 @@ They draw from the engine's own generator: from one seed both engines draw the s
 that pictures are tried with are among them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import io
@@ -111,8 +109,9 @@ def adversarial_example(T):
 
 def saliency_and_class_maps(T):
     T.manual_seed(0)
-    net = T.nn.Sequential(
-        T.nn.Conv2d(1, 3, 3, padding=1), T.nn.ReLU(), T.nn.AdaptiveAvgPool2d(1), T.nn.Flatten(), T.nn.Linear(3, 2)
+    nn = T.nn
+    net = nn.Sequential(
+        nn.Conv2d(1, 3, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(3, 2)
     )
     seen = {}
     h1 = net[1].register_forward_hook(lambda m, i, o: seen.update(activation=o))

@@ -1,7 +1,5 @@
 """A loader gives the batches that PyTorch's gives, in the same order."""
 
-from __future__ import annotations
-
 import itertools
 from collections import namedtuple
 from typing import Any
@@ -65,9 +63,8 @@ def test_the_batches_and_their_order_are_those_of_pytorch(code: str) -> None:
 
 
 def test_settings_that_contradict_each_other_are_refused() -> None:
-    contradictions: list[dict[str, Any]] = [
-        *({"sampler": [1], "shuffle": True}, {"batch_sampler": [[1]], "batch_size": 2}, {"batch_size": 0})
-    ]
+    contradictions: list[dict[str, Any]] = [{"sampler": [1], "shuffle": True}, {"batch_size": 0}]
+    contradictions += [{"batch_sampler": [[1]], "batch_size": 2}]
     for E, settings in itertools.product((T, torch), contradictions):
         with pytest.raises(ValueError, match=r"option|positive"):
             E.utils.data.DataLoader(range(3), **settings)

@@ -3,8 +3,6 @@
 A part that fails ends with an `AssertionError` that says what differs there.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -147,7 +145,5 @@ if __name__ == "__main__":
     import IPython
     import numpy
 
-    print(
-        f"Python {sys.version.split()[0]}, torch {torch.__version__}, IPython {IPython.__version__}, NumPy "
-        f"{numpy.__version__}"
-    )
+    print(f"Python {sys.version.split()[0]}, torch {torch.__version__}, IPython {IPython.__version__},", end=" ")
+    print(f"NumPy {numpy.__version__}")

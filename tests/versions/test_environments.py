@@ -6,8 +6,6 @@ PyTorch, NumPy or IPython: Colab's is 7.34.
     TINYGRAD_EDU_PYTHONS=oldest/bin/python:newest/bin/python python -m pytest -m long tests/versions
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path
@@ -17,7 +15,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PYTHONS = [one for one in os.environ.get("TINYGRAD_EDU_PYTHONS", "").split(os.pathsep) if one]
 PARTS = ("installation", "lessons", "compare", "explore", "diagnose", "draw", "watch")
-
 pytestmark = [pytest.mark.long, pytest.mark.skipif(not PYTHONS, reason="TINYGRAD_EDU_PYTHONS names no environment")]
 
 

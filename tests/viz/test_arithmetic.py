@@ -48,14 +48,11 @@ def test_every_sum_comes_out_as_recorded(name, engine):
         if made is not None and made.terms:
             told.add(made.source)
             assert np.isclose(sum(term.product for term in made.terms), array[index], rtol=3e-3, atol=1e-5)
-        came = arithmetic.arrived(key)
-        parts = arithmetic.gradient(key, index)
+        came, parts = arithmetic.arrived(key), arithmetic.gradient(key, index)
         for part in parts:
             told |= {part.source.partition(",")[0]} if part.terms else set()
-            assert (
-                np.isclose(sum(term.product for term in part.terms), part.result, rtol=3e-3, atol=1e-5)
-                or not part.terms
-            )
+            total = sum(term.product for term in part.terms)
+            assert np.isclose(total, part.result, rtol=3e-3, atol=1e-5) or not part.terms
         if parts and came is not None:
             assert np.isclose(sum(part.result for part in parts), came[index], rtol=1e-3, atol=1e-6)
     assert told or name in WITHOUT
@@ -78,9 +75,8 @@ def test_the_factors_of_a_matrix_product_are_the_entries_that_met(engine):
 
 
 def test_a_sheet_has_both_tables_and_what_is_counted_ahead_is_what_is_told_when_asked(engine):
-    recording = viz.record(
-        "w = T.tensor([[1.0, -2.0]], requires_grad=True)\nL = (w * 3).exp().sum()\nL.backward()", engine=engine
-    )
+    program = "w = T.tensor([[1.0, -2.0]], requires_grad=True)\nL = (w * 3).exp().sum()\nL.backward()"
+    recording = viz.record(program, engine=engine)
     assert numbers_sheet(recording, "v0", "value", (0, 1))["tables"]["value"]["rows"] == [["1", "−2"]]
     ahead = all_sheets(recording)
     assert set(ahead["sheets"]) == set(recording.graph.values)
@@ -92,8 +88,7 @@ def test_a_sheet_has_both_tables_and_what_is_counted_ahead_is_what_is_told_when_
                 asked = numbers_sheet(recording, key, of, index)
                 assert sheet["entries"][f"{of}:{','.join(map(str, index))}"] == [asked["sentence"], asked["made"]]
     assert all(ahead["of"][one] == key_of(recording, one) for one in recording.graph.ops)
-    few = all_sheets(recording, most=3)["sheets"].values()
-    assert sum(len(sheet["entries"]) for sheet in few) == 3
+    assert sum(len(sheet["entries"]) for sheet in all_sheets(recording, most=3)["sheets"].values()) == 3
     nan = viz.record("w = T.tensor([1.0, 2.0])\ny = (w * float('nan')).sum()", engine=engine)
     assert any("nan" in numbers_sheet(nan, key, "value", None)["sentence"] for key in nan.graph.values)
 
@@ -114,9 +109,7 @@ def test_what_a_change_made_different_is_lit_and_nothing_else(engine):
 
 def test_a_new_op_and_one_that_is_gone_are_told_and_a_node_that_is_no_longer_recorded(engine):
     program = "w = T.tensor(1.0, requires_grad=True)\nd = w * 2\n{}L = d.exp()\nL.backward()"
-    plain, cut = (
-        viz.record(program.format(line), engine=engine) for line in ("", "d = d.detach()\nd.requires_grad_()\n")
-    )
+    plain, cut = (viz.record(program.format(line), engine=engine) for line in ("", "d = d.detach().requires_grad_()\n"))
     assert any(one["kind"] == "new" for one in lit(plain, cut)["nodes"].values())
     (gone,) = lit(cut, plain)["gone"]
     assert (gone["part"], gone["node"]) == ("detach", "")
@@ -142,10 +135,8 @@ def test_a_new_op_and_one_that_is_gone_are_told_and_a_node_that_is_no_longer_rec
 def test_an_op_that_is_no_longer_recorded_is_neither_new_nor_gone(engine, program):
     made = "w = T.tensor([3.0, 4.0], requires_grad={})\n" + program
     on, off = (viz.record(made.format(grad), engine=engine) for grad in (True, False))
-    for before, after, became, leaf in (
-        (on, off, "not recorded", "requires no grad"),
-        (off, on, "recorded", "requires grad"),
-    ):
+    ways = ((on, off, "not recorded", "requires no grad"), (off, on, "recorded", "requires grad"))
+    for before, after, became, leaf in ways:
         changes = lit(before, after)
         switched = {key for key, op in after.graph.ops.items() if op.recorded == (after is on)}
         told = {key: (one["kind"], one.get("became")) for key, one in changes["nodes"].items() if key in switched}
@@ -157,11 +148,8 @@ def test_an_op_that_is_no_longer_recorded_is_neither_new_nor_gone(engine, progra
 def test_ops_of_one_function_that_record_other_nodes_are_not_the_same(engine):
     program = "w = T.tensor([3.0, 4.0], requires_grad=True)\nL = w[{}].sum()"
     one, many = (viz.record(program.format(at), engine=engine) for at in ("0", "0:1"))
-    new = [
-        many.graph.ops[key].name
-        for key, told in lit(one, many)["nodes"].items()
-        if told["kind"] == "new" and key[0] == "o"
-    ]
+    new = [key for key, told in lit(one, many)["nodes"].items() if told["kind"] == "new" and key[0] == "o"]
+    new = [many.graph.ops[key].name for key in new]
     assert new == ["SliceBackward0"]
     assert [gone["node"] for gone in lit(one, many)["gone"]] == ["SelectBackward0"]
 

@@ -37,20 +37,15 @@ def classes_in(text: str) -> set[str]:
 def rules_of(sheet: str) -> list[str]:
     """The selectors of a style sheet, those of one rule each for itself."""
     text = re.sub(r"/\*.*?\*/|@(?:container|media)[^{]*\{", "", bundle._text(sheet), flags=re.DOTALL)
-    return [
-        one.strip()
-        for rule in re.findall(r"([^{}]+)\{", text)
-        for one in re.split(r",(?![^(]*\))", rule)
-        if one.strip()
-    ]
+    rules = re.findall(r"([^{}]+)\{", text)
+    return [one.strip() for rule in rules for one in re.split(r",(?![^(]*\))", rule) if one.strip()]
 
 
 @pytest.mark.parametrize("sheet", sorted(path.name for path in bundle.HERE.glob("*.css") if path.name != "common.css"))
 def test_the_rules_of_one_widget_fit_nothing_of_another(sheet: str) -> None:
     others = {name: bundle.script(name) for name in WIDGETS if bundle._text(sheet) not in bundle.style(name)}
-    own = {"slope.css": ["training.js"], "predict.css": ["training.js"]}.get(
-        sheet, []
-    )  # who takes it without importing it
+    # Who takes it without importing it.
+    own = {"slope.css": ["training.js"], "predict.css": ["training.js"]}.get(sheet, [])
     for name in others.keys() - own:
         used = classes_in(others[name])
         assert [rule for rule in rules_of(sheet) if classes_in(rule) and classes_in(rule) <= used] == []

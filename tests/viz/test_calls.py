@@ -10,9 +10,8 @@ from torch.utils.checkpoint import checkpoint
 import viz
 
 # torch.compile reads `.grad` of tensors that are no leaves.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:The .grad attribute:UserWarning", "ignore:`torch.jit:DeprecationWarning"
-)
+IGNORED = ("ignore:The .grad attribute:UserWarning", "ignore:`torch.jit:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(*IGNORED)
 X = torch.linspace(-1, 1, 32).reshape(8, 4)
 INSIDE = (  # what PyTorch's graph shows of a closed part
     {"TBackward0", "AddmmBackward0", "ReluBackward0"},
@@ -77,9 +76,7 @@ def drawn(model):
     return picture, places
 
 
-@pytest.mark.parametrize(
-    ("function", "node"), [(Reversed, "ReversedBackward"), (Rounded, "RoundedBackward")], ids=lambda one: str(one)
-)
+@pytest.mark.parametrize(("function", "node"), [(Reversed, "ReversedBackward"), (Rounded, "RoundedBackward")], ids=str)
 def test_the_op_of_a_custom_function_stands_in_the_module_that_returns_it(function, node):
     picture, places = drawn(between(Calls(lambda x: function.apply(x))))
     assert node in places["1"] and node not in places["2"]
@@ -108,12 +105,8 @@ def test_a_graph_is_drawn_without_a_new_run_of_its_checkpointed_block_and_played
     assert viz.play(y).scene["steps"] and block[1].num_batches_tracked == 1
 
 
-CLOSED = {
-    "traced": lambda part: torch.jit.trace(part, X),
-    "scripted": torch.jit.script,
-    "compiled": compiled,
-    "compiled in place": compiled_in_place,
-}
+CLOSED = {"traced": lambda part: torch.jit.trace(part, X), "scripted": torch.jit.script, "compiled": compiled}
+CLOSED |= {"compiled in place": compiled_in_place}
 
 
 @pytest.mark.parametrize("grad", [True, False])
@@ -152,9 +145,8 @@ def test_a_compiled_function_is_one_op_of_the_module_that_calls_it():
     function = torch.compile(waves, backend="aot_eager")
     _, places = drawn(Calls(lambda x, layer: function(layer(x)), nn.Linear(4, 4)))
     assert places == {"parts.0": ["TBackward0", "AddmmBackward0"], "": ["CompiledFunctionBackward", "SumBackward0"]}
-    recording = viz.record(
-        "y = f(w)\ny.sum().backward()\nz = f(c)", inputs={"f": function, "w": X.clone().requires_grad_(), "c": X}
-    )
+    inputs = {"f": function, "w": X.clone().requires_grad_(), "c": X}
+    recording = viz.record("y = f(w)\ny.sum().backward()\nz = f(c)", inputs=inputs)
     assert [(op.function, op.name, op.line) for op in recording.graph.ops.values()] == [
         ("compiled waves", "CompiledFunctionBackward", 1),
         ("sum", "SumBackward0", 2),
@@ -164,18 +156,16 @@ def test_a_compiled_function_is_one_op_of_the_module_that_calls_it():
 
 @pytest.mark.parametrize("make", ["torch.jit.trace(layer, x)", "torch.export.export(layer, (x,)).module()"])
 def test_what_runs_to_be_written_down_is_no_op_of_the_program(make):
-    recording = viz.record(
-        f"f = {make}\nf(x).sum().backward()", engine="torch", inputs={"layer": nn.Linear(4, 4), "x": X}
-    )
+    inputs = {"layer": nn.Linear(4, 4), "x": X}
+    recording = viz.record(f"f = {make}\nf(x).sum().backward()", engine="torch", inputs=inputs)
     assert recording.error is None and not recording.graph.note
     assert {op.line for op in recording.graph.ops.values()} == {2}
 
 
 def test_what_is_traced_while_a_program_is_recorded_is_the_program_alone():
     recording = viz.record("f = torch.jit.trace(lambda x: x.sin() * 2, x)\nprint(f.graph)", inputs={"x": X})
-    assert recording.error is None and str(torch.jit.trace(lambda x: x.sin() * 2, X).graph).count(
-        "aten::"
-    ) == recording.stdout.count("aten::")
+    traced = str(torch.jit.trace(lambda x: x.sin() * 2, X).graph)
+    assert recording.error is None and traced.count("aten::") == recording.stdout.count("aten::")
 
 
 @pytest.mark.parametrize("engine", ["torch", "tinygrad_edu"])
@@ -208,8 +198,7 @@ def test_a_pass_that_is_still_to_come_runs():
 
 def test_a_parameter_that_is_written_to_without_python_seeing_it_is_named():
     model = Calls(lambda x, part: part(torch.arange(8)), nn.Embedding(9, 4, max_norm=0.5))
-    picture = viz.draw(model, X)
-    assert picture.caption.endswith("forward wrote to parts.0.weight, which stays as it is now.")
+    assert viz.draw(model, X).caption.endswith("forward wrote to parts.0.weight, which stays as it is now.")
 
 
 def test_an_error_that_forward_catches_closes_its_box_and_one_that_it_does_not_names_it():
@@ -219,12 +208,10 @@ def test_an_error_that_forward_catches_closes_its_box_and_one_that_it_does_not_n
         except RuntimeError:
             return right(x)
 
-    model = Calls(tries, nn.Linear(5, 5), nn.Linear(4, 1))
-    picture, places = drawn(model)
+    picture, places = drawn(Calls(tries, nn.Linear(5, 5), nn.Linear(4, 1)))
     assert places == {"parts.0": ["identity"], "parts.1": ["TBackward0", "AddmmBackward0"], "": ["SumBackward0"]}
     assert all(len(op.calls) <= 2 for op in picture.graph.ops.values())
     with pytest.raises(RuntimeError) as raised:
         viz.draw(between(nn.Linear(5, 5)), X)
-    assert raised.value.__notes__ == [
-        "viz.draw ran the model: this happened in Sequential.1 (Linear), which was given (8, 4)"
-    ]
+    said = "viz.draw ran the model: this happened in Sequential.1 (Linear), which was given (8, 4)"
+    assert raised.value.__notes__ == [said]

@@ -9,8 +9,6 @@ from viz.frames import scene
 from viz.recording.distance import same_text
 from viz.widgets.comparison import ComparisonView
 
-torch = pytest.importorskip("torch")
-
 AGREE = {
     "a line": "w = T.tensor(2.0, requires_grad=True)\nL = (w * 3.0 + 1.0) ** 2\nL.backward()",
     "vectors": "w = T.tensor([1.0, -2.0], requires_grad=True)\nL = (w * w).relu().sum()\nL.backward()",
@@ -81,9 +79,8 @@ def only_there(T):
 
 def test_a_program_that_one_engine_alone_runs_names_the_part_and_the_reason():
     comparison = viz.compare(only_there)
-    assert comparison.verdict.startswith(
-        "Only PyTorch runs this program to its end. tinygrad_edu stops in line 4, L = T.linalg.svdvals("
-    )
+    said = "Only PyTorch runs this program to its end. tinygrad_edu stops in line 4, L = T.linalg.svdvals("
+    assert comparison.verdict.startswith(said)
     assert "AttributeError" in comparison.verdict
     assert "no_such_op" in comparison.verdict
     assert comparison.theirs.tensors["x"]["grad"] is not None
@@ -101,10 +98,7 @@ def test_both_sides_are_timed_without_recording(program, capsys):
 def test_what_nodes_save_is_compared_numbers_in_the_place_of_tensors_too():
     table = viz.compare("x = T.tensor(3.0, requires_grad=True)\ny = x * 0.5\nz = y * x\nz.backward()").table
     saved = [(one.ours, one.theirs, one.agree) for one in table if one.what == "saved"]
-    assert saved == [
-        ("other = 0.5 (freed)", "other = 0.5 (freed)", True),
-        ("other = x (freed), self = y (freed)", "other = x (freed), self = y (freed)", True),
-    ]
+    assert saved == [(each, each, True) for each in ("other = 0.5 (freed)", "other = x (freed), self = y (freed)")]
 
 
 def saves_otherwise(T):
@@ -127,23 +121,16 @@ def prints_otherwise(T):
 
 def test_what_is_printed_decides():
     (difference,) = viz.compare(prints_otherwise).differences
-    assert (difference.what, difference.ours, difference.theirs) == (
-        "output",
-        "the loss is 6.0 in",
-        "the loss is 6.0 at",
-    )
+    assert difference.what == "output"
+    assert (difference.ours, difference.theirs) == ("the loss is 6.0 in", "the loss is 6.0 at")
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs", "same"),
-    [
-        ("loss 0.12345678", "loss 0.12345684", True),
-        ("loss 0.1234", "loss 0.1244", False),
-        ("step 3", "step 4", False),
-        ("<Exp at 0x7f00>", "<Exp object at 0x1234>", True),
-        ("a 1", "a 1 2", False),
-    ],
-)
+OURS_ROWS = [("loss 0.12345678", "loss 0.12345684", True), ("loss 0.1234", "loss 0.1244", False)]
+OURS_ROWS += [("step 3", "step 4", False), ("<Exp at 0x7f00>", "<Exp object at 0x1234>", True)]
+OURS_ROWS += [("a 1", "a 1 2", False)]
+
+
+@pytest.mark.parametrize(("ours", "theirs", "same"), OURS_ROWS)
 def test_printed_numbers_may_differ_by_what_floats_may(ours, theirs, same):
     assert same_text(ours, theirs, 1e-4) == same
 

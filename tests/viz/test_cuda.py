@@ -2,15 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 
 import viz
 
-torch = pytest.importorskip("torch")
-
-pytestmark = [
-    pytest.mark.cuda,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU that this PyTorch can use"),
-]
+no_gpu = not torch.cuda.is_available()
+pytestmark = [pytest.mark.cuda, pytest.mark.skipif(no_gpu, reason="needs a CUDA GPU that this PyTorch can use")]
 
 
 def test_both_engines_agree_and_both_are_timed_with_what_the_program_is_given():
@@ -29,8 +26,7 @@ def test_the_explorer_moves_pytorch_to_the_gpu_and_back_and_random_numbers_are_t
     first = explorer._recordings["torch"].tensors["w"]["value"]["data"]
     explorer.state = {"device": "cuda", "retain_grad": ["L"]}
     assert explorer._recordings["torch"].tensors["w"]["value"]["data"] == first
-    namespace = {}
-    lines = explorer.result["codes"]["torch"]
+    namespace, lines = {}, explorer.result["codes"]["torch"]
     try:
         exec("\n".join(lines["before"] + lines["lines"]), namespace)
     finally:

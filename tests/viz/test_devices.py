@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+import torch
 
 import viz
 from viz import engines
-
-torch = pytest.importorskip("torch")
 
 
 @pytest.fixture(autouse=True)
@@ -15,9 +14,8 @@ def meta(monkeypatch):
     kind = type(engines.load("torch"))
     read, known = kind.array, kind.devices
     monkeypatch.setattr(kind, "devices", lambda self: {**known(self), "meta": ""})
-    monkeypatch.setattr(
-        kind, "array", lambda self, one: np.zeros(tuple(one.shape), np.float32) if one.is_meta else read(self, one)
-    )
+    zeros = lambda one: np.zeros(tuple(one.shape), np.float32)  # noqa: E731
+    monkeypatch.setattr(kind, "array", lambda self, one: zeros(one) if one.is_meta else read(self, one))
 
 
 def test_what_a_program_makes_and_what_it_is_given_is_moved_and_nothing_else_is():
@@ -31,9 +29,8 @@ def test_what_a_program_makes_and_what_it_is_given_is_moved_and_nothing_else_is(
 
 
 def test_an_explorer_moves_pytorch_alone_and_back():
-    explorer = viz.explore(
-        "w = T.ones(2, requires_grad=True)\nL = (w * 2).sum()\nL.backward()", state={"device": "meta"}
-    )
+    program = "w = T.ones(2, requires_grad=True)\nL = (w * 2).sum()\nL.backward()"
+    explorer = viz.explore(program, state={"device": "meta"})
     assert explorer._recordings["torch"].device == "meta"
     assert {value.device for value in explorer._recordings["torch"].graph.values.values()} == {"meta"}
     assert explorer._recordings["tinygrad_edu"].device == "cpu"
@@ -46,9 +43,7 @@ def test_a_device_that_is_not_there_is_refused_with_the_reason():
         viz.record("w = T.ones(2)", "tinygrad_edu", device="cuda")
     if torch.cuda.is_available():
         pytest.skip("there is one here")
-    for run in (
-        lambda: viz.record("w = T.ones(2)", "torch", device="cuda"),
-        lambda: viz.compare("w = 1", device="cuda"),
-    ):
+    runs = (lambda: viz.record("w = T.ones(2)", "torch", device="cuda"), lambda: viz.compare("w = 1", device="cuda"))
+    for run in runs:
         with pytest.raises(ValueError, match=r"built for the CPU only|finds no CUDA GPU"):
             run()

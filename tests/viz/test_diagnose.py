@@ -21,7 +21,6 @@ from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Watch
 
 pytestmark = pytest.mark.outer
-
 TWO_LINES = "w = T.tensor(2.0, requires_grad=True)\nloss = (w.detach() - 1) ** 2\nloss.backward()"
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -223,9 +222,8 @@ def test_a_report_shows_itself_and_is_data(engine, tmp_path):
 
 
 def test_text_of_a_program_is_never_markup(engine):
-    report = viz.diagnose(
-        'w = T.ones(2, requires_grad=True)\nl = w.detach().sum()  # <script>&"\nl.backward()', engine=engine
-    )
+    program = 'w = T.ones(2, requires_grad=True)\nl = w.detach().sum()  # <script>&"\nl.backward()'
+    report = viz.diagnose(program, engine=engine)
     assert "<script>&" not in report._repr_mimebundle_()["text/html"]
     assert "&lt;script&gt;" in report._repr_mimebundle_()["text/html"]
 
@@ -245,9 +243,8 @@ def test_a_model_of_the_other_engine(T):
 
 
 def test_a_program_that_never_ends_is_stopped_and_what_was_seen_is_told(engine):
-    program = (
-        "w = T.ones(2, requires_grad=True)\nloss = w.detach().sum()\nloss2 = loss + w.sum() * 0\nwhile True:\n    pass"
-    )
+    program = "w = T.ones(2, requires_grad=True)\nloss = w.detach().sum()\nloss2 = loss + w.sum() * 0\n"
+    program += "while True:\n    pass"
     report = viz.diagnose(program, engine=engine, limit=0.5)
     assert report.error["type"] == "TimeoutError"
     assert "had not ended after 0.375 seconds" in report.error["message"]
@@ -388,9 +385,8 @@ def test_the_path_of_a_finding_is_stepped_back_from_the_loss_to_its_cut(engine):
 
 def test_every_kind_of_finding_is_on_the_page_of_kinds():
     page = (ROOT / "docs" / "diagnosis.md").read_text(encoding="utf-8")
-    rows = [
-        [cell.strip() for cell in row.split("|")[1:-1]] for row in page.splitlines() if row.startswith(("| `", "| **"))
-    ]
+    rows = [row.split("|")[1:-1] for row in page.splitlines() if row.startswith(("| `", "| **"))]
+    rows = [[cell.strip() for cell in row] for row in rows]
     assert all(meaning and line for kind, meaning, line in rows if kind.startswith("`"))
     expected = []
     for group, trouble in GROUPS.items():
@@ -450,9 +446,8 @@ def test_the_changed_line_makes_the_finding_go_away(engine, program, after):
 
 
 def test_a_fix_takes_no_gradient_away(engine):
-    report = viz.diagnose(
-        "w = T.ones(3, requires_grad=True)\nv = w * 2\nv.sum().backward()\nprint(v.grad)", engine=engine
-    )
+    program = "w = T.ones(3, requires_grad=True)\nv = w * 2\nv.sum().backward()\nprint(v.grad)"
+    report = viz.diagnose(program, engine=engine)
     repaired = viz.diagnose(report.repaired(), engine=engine)
     assert ("v = w * 2\nv.retain_grad()" in report.repaired(), repaired.findings) == (True, [])
     assert [leaf.name for leaf in repaired.observation.leaves if leaf.gradients] == ["w"]
@@ -499,9 +494,8 @@ def test_a_fix_of_several_lines_makes_the_finding_go_away(engine, program, kind)
     report = viz.diagnose(program, engine=engine)
     finding = report.findings[0]
     assert finding.kind == kind
-    assert all(
-        f"+ {line}" in repr(report) or f"  {line}" in repr(report) for line in finding.changes[0].new.split("\n")
-    )
+    text = repr(report)
+    assert all(f"+ {line}" in text or f"  {line}" in text for line in finding.changes[0].new.split("\n"))
     again = viz.diagnose(report.repaired(), engine=engine)
     assert again.error is None
     assert [one for one in again.findings if one.certain or one.kind == kind] == []

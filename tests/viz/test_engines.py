@@ -7,12 +7,11 @@ from types import SimpleNamespace
 import micrograd.engine
 import numpy as np
 import pytest
+import torch
 
 import viz
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "engines.md"
-
-
 CODE = re.findall(r"```(?:py|python)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 
@@ -131,7 +130,6 @@ def test_an_engine_without_a_part_is_refused_by_its_name(engine, said):
 
 def test_a_second_public_engine_is_drawn_by_the_same_door():
     pytest.importorskip("smallpebble", reason="SmallPebble is not installed: pip install smallpebble")
-    torch = pytest.importorskip("torch")
     code = next(code for code in CODE if "class SmallPebble" in code)
     assert len([one for one in code.splitlines() if one.strip()]) <= 40
     names = {}

@@ -5,16 +5,10 @@ import pytest
 import viz
 from viz.telling.explain import explain
 
-BROADCAST, PRODUCT, STRETCH = (
-    "The two shapes do not fit together",
-    "the inner sizes must be equal",
-    "repeated along a size of 1",
-)
-NUMBER_BY_NUMBER, CLASSES, COUNTED = (
-    "compares number by number",
-    "scores of shape (batch, classes)",
-    "Class numbers count",
-)
+BROADCAST, PRODUCT = "The two shapes do not fit together", "the inner sizes must be equal"
+STRETCH = "repeated along a size of 1"
+NUMBER_BY_NUMBER, COUNTED = "compares number by number", "Class numbers count"
+CLASSES = "scores of shape (batch, classes)"
 PROGRAMS = {
     BROADCAST: [
         "T.ones(2, 3) + T.ones(4)",

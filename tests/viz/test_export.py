@@ -19,7 +19,6 @@ from viz.frames.scene import frame
 from viz.picture.fit import Room
 
 pytestmark = pytest.mark.outer
-
 PROGRAM = "x = T.tensor(3.0, requires_grad=True)\na = x * x\nL = a * (a + x)\nL.backward()"
 
 
@@ -86,9 +85,7 @@ def shown_at(tree, css, share):
     return found
 
 
-def test_an_animated_svg_shows_each_step_in_its_time_has_no_script_and_moves_only_where_that_is_wanted(
-    recording, tmp_path
-):
+def test_an_animated_svg_shows_each_step_in_its_time_has_no_script_and_moves_where_that_is_wanted(recording, tmp_path):
     scene = recording.scene(rooms=WIDE)
     text = recording.save(tmp_path / "moving.svg", animate=True).read_text(encoding="utf-8")
     tree = ET.fromstring(text)
@@ -180,8 +177,7 @@ def test_the_page_needs_no_network_and_its_scene_is_the_recordings(recording, tm
     ids=["a diamond", "markup in the source", "markup in an error", "folded"],
 )
 def test_every_page_is_html_without_a_parse_error(program, tmp_path):
-    html5lib = pytest.importorskip("html5lib")
-    recording = viz.record(program)
+    html5lib, recording = pytest.importorskip("html5lib"), viz.record(program)
     for made in (recording, recording.picture()):
         page = made.save(tmp_path / "page.html").read_text(encoding="utf-8")
         assert "<script>alert(1)" not in page
@@ -203,8 +199,7 @@ heat.sum().backward()
 
 
 def test_a_pdf_draws_tables_and_heat_maps_line_by_line_and_in_their_shades(tmp_path):
-    pypdf = pytest.importorskip("pypdf")
-    recording = viz.record(ARRAYS)
+    pypdf, recording = pytest.importorskip("pypdf"), viz.record(ARRAYS)
     drawn = ET.fromstring(recording.save(tmp_path / "arrays.svg").read_text(encoding="utf-8"))
     grids = [one for one in drawn.iter() if (one.get("class") or "").startswith(("grid on", "grad-grid on"))]
     paths = [one for grid in grids for one in grid.iter("{http://www.w3.org/2000/svg}path")]
@@ -214,11 +209,8 @@ def test_a_pdf_draws_tables_and_heat_maps_line_by_line_and_in_their_shades(tmp_p
     assert len(shades) == 5
     page = pypdf.PdfReader(recording.save(tmp_path / "arrays.pdf")).pages[0]
     moves = {tuple(map(float, where)) for where, name in page.get_contents().operations if name == b"m"}
-    missing = [
-        (x, y)
-        for x, y in begins
-        if not any(abs(a - 10 - float(x)) < 0.1 and abs(b - 10 - float(y)) < 0.1 for a, b in moves)
-    ]
+    places = [(float(x) + 10, float(y) + 10) for x, y in begins]
+    missing = [(x, y) for x, y in places if not any(abs(a - x) < 0.1 and abs(b - y) < 0.1 for a, b in moves)]
     assert missing == []
     states = [one.get_object() for one in page["/Resources"]["/ExtGState"].values()]
     assert {str(one["/ca"]) for one in states if "/ca" in one} >= shades - {"1.0"}

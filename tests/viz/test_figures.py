@@ -1,30 +1,22 @@
 """docs/authors.md: its figures, twelve models drawn as the page says, and its lines, run as a newcomer would."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path
 
 import pytest
+import torch
 from support.models import MODELS
 
 import viz
 
 pytestmark = pytest.mark.outer
-
-torch = pytest.importorskip("torch")
-
 FOLDER = Path(__file__).parents[2] / "docs" / "figures"
 PAGE = FOLDER.parent / "authors.md"
 LARGEST = 110_000  # bytes
 # What each figure is drawn with, beside the model, its input and its loss.
-OPTIONS = {
-    "LeNet": {"title": "LeNet-5"},
-    "LSTM": {"depth": 2},
-    "MAML": {"direction": "TB"},
-    "a layer called three times": {"title": r"$h_{t+1} = W h_t$, three times", "caption": ""},
-}
+OPTIONS = {"LeNet": {"title": "LeNet-5"}, "LSTM": {"depth": 2}, "MAML": {"direction": "TB"}}
+OPTIONS |= {"a layer called three times": {"title": r"$h_{t+1} = W h_t$, three times", "caption": ""}}
 
 
 def _figure(name: str) -> str:
@@ -37,9 +29,8 @@ def _figure(name: str) -> str:
 
 def _labels(picture: str) -> set[str]:
     """The texts of a picture without numbers that depend on the processor."""
-    return {
-        text for text in re.findall(r">([^<>]+)</text>", picture) if not re.search(r"grad |[Ll]oss|\d\.\d|1e", text)
-    }
+    found = set(re.findall(r">([^<>]+)</text>", picture))
+    return {text for text in found if not re.search(r"grad |[Ll]oss|\d\.\d|1e", text)}
 
 
 @pytest.mark.parametrize("name", MODELS)

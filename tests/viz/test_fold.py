@@ -103,8 +103,7 @@ def test_parameters_of_a_long_program_stand_above_their_users_in_plain_rows():
 @pytest.mark.outer
 def test_a_separate_process_gives_the_same_layout(T, monkeypatch):
     y = chain(T, 10)
-    here = viz.draw(y).layout
-    run = subprocess.run
+    here, run = viz.draw(y).layout, subprocess.run
     # On a busy machine a process may not even have started when its time is up: that is the test above, not this one.
     monkeypatch.setattr(layout.subprocess, "run", lambda *args, **options: run(*args, **{**options, "timeout": None}))
     monkeypatch.setattr(layout, "IN_PROCESS", 0)
@@ -113,5 +112,4 @@ def test_a_separate_process_gives_the_same_layout(T, monkeypatch):
 
 
 def test_a_block_that_repeats_begins_as_the_first_step_did_though_that_was_unlike():
-    codes = np.array([0, 1, 4, 3, *[0, 1, 2, 3] * 3])
-    assert repetitions(codes, 3) == [(4, 16, 4)]
+    assert repetitions(np.array([0, 1, 4, 3, *[0, 1, 2, 3] * 3]), 3) == [(4, 16, 4)]

@@ -32,8 +32,7 @@ def test_a_longer_number_gets_room_and_some_to_spare():
 
 
 def test_another_graph_is_another_picture():
-    kept = Kept()
-    program = PROGRAM.format(1.0)
+    kept, program = Kept(), PROGRAM.format(1.0)
     one, other, again = pictures(kept, program, program.replace("w * 2", "w + 2"), program)
     assert one["svg"] != other["svg"]
     assert one["svg"] == again["svg"]
@@ -54,9 +53,7 @@ def test_what_is_shown_is_what_is_shown_without():
     kept = Kept()
     for number in (-3.125, 2.0):
         recording = record(PROGRAM.format(number))
-        shown = [
-            frame(scene(recording, identity="g", views=("values",), kept=memory), "values", -1)
-            for memory in (kept, None)
-        ]
+        scenes = (scene(recording, identity="g", views=("values",), kept=memory) for memory in (kept, None))
+        shown = [frame(each, "values", -1) for each in scenes]
         texts = [[part.partition("<")[0] for part in picture.split(">")] for picture in shown]
         assert texts[0] == texts[1]

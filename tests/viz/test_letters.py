@@ -41,9 +41,8 @@ def test_a_name_in_another_script_is_drawn_with_a_font_that_has_it(tmp_path):
 
 
 def test_a_word_that_no_font_has_is_a_number_and_is_told_once():
-    picture = (
-        f'<svg xmlns="http://www.w3.org/2000/svg"><title>{NOBODYS}</title><text>a {NOBODYS}{NOBODYS} b</text></svg>'
-    )
+    picture = f"<title>{NOBODYS}</title><text>a {NOBODYS}{NOBODYS} b</text>"
+    picture = f'<svg xmlns="http://www.w3.org/2000/svg">{picture}</svg>'
     with pytest.warns(UserWarning, match=r"No font on this machine has .* drawn as \[(\d+)\]") as told:
         drawn, _ = letters.drawable(picture)
     number = str(told[0].message).partition("drawn as ")[2].partition(".")[0]

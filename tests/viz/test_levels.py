@@ -6,17 +6,15 @@ import json
 import xml.etree.ElementTree as ET
 
 import pytest
+import torch
 
 import viz
 from viz.frames.director import VIEWS, Director
 from viz.picture.fold import fold, inside
 
 pytestmark = pytest.mark.outer
-
-LONG = (
-    "w = T.tensor(1.0, requires_grad=True)\ny = w\nfor i in range(300):\n"
-    "    y = y * 1.001 if i % 2 else y + w\ny.backward()"
-)
+LONG = "w = T.tensor(1.0, requires_grad=True)\ny = w\nfor i in range(300):\n"
+LONG += "    y = y * 1.001 if i % 2 else y + w\ny.backward()"
 
 
 @pytest.fixture(scope="module", params=viz.engines.NAMES)
@@ -54,8 +52,7 @@ def test_every_op_is_drawn_in_the_picture_or_inside_a_fold_that_opens_from_it(re
 @pytest.mark.parametrize("view", VIEWS)
 def test_inside_a_fold_elements_end_as_they_would_without_one(recording, scene, view):
     flat = last_states(Director(recording).stages[view].patches)
-    picture = scene["views"][view]
-    checked = 0
+    picture, checked = scene["views"][view], 0
     for one in picture["folds"].values():
         inside = unpacked(one)
         drawn = keys_in(inside["svg"], picture["id"])
@@ -120,7 +117,6 @@ def test_opening_a_fold_always_leads_to_smaller_ones(T, count):
 
 
 def test_a_model_opens_module_by_module():
-    torch = pytest.importorskip("torch")
     layer = lambda: torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh())  # noqa: E731
     block = lambda: torch.nn.Sequential(*[layer() for _ in range(30)])  # noqa: E731
     model = torch.nn.Sequential(*[block() for _ in range(20)])

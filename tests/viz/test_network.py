@@ -42,8 +42,7 @@ def modules_of(whole):
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_op_stands_in_one_box_inside_its_module_and_every_link_ends_at_a_box(recordings, engine, name):
     graph = recordings(name, engine).graph
-    whole = networks.network(graph)
-    hidden = Drawn(graph).hidden
+    whole, hidden = networks.network(graph), Drawn(graph).hidden
     for op in graph.ops.values():
         if op.key in hidden:
             continue
@@ -122,7 +121,6 @@ model = Loop()
 loss = model(T.randn(5, 2, 3))
 loss.backward()"""
 
-
 BARE = """
 cell, x, h = T.nn.RNNCell(3, 4), T.randn(4, 2, 3), T.zeros(2, 4)
 for t in range(4):
@@ -131,25 +129,19 @@ loss = h.sum()
 loss.backward()"""
 
 
-@pytest.mark.parametrize(
-    ("program", "rows"),
-    [
-        (NETWORKS["RNN language model"], {"model.embedding": 4, "model.cell": 4, "model.decoder": 4}),
-        (RECURRENT, {"model.low": 5, "model.high": 5, "model.head": 5}),
-        (BARE, {"cell": 4}),
-    ],
-    ids=["language model", "two layers", "no module around"],
-)
+PROGRAM_ROWS = [(NETWORKS["RNN language model"], {"model.embedding": 4, "model.cell": 4, "model.decoder": 4})]
+PROGRAM_ROWS += [(RECURRENT, {"model.low": 5, "model.high": 5, "model.head": 5}), (BARE, {"cell": 4})]
+
+
+@pytest.mark.parametrize(("program", "rows"), PROGRAM_ROWS, ids=["language model", "two layers", "no module around"])
 @pytest.mark.parametrize("opened", ["first", "a step"])
 def test_the_steps_of_a_recurrence_are_columns_and_a_module_has_one_row(engine, program, rows, opened):
     whole = networks.network(viz.record(program, engine=engine).graph, rooms=((1900.0, 900.0),))
     around = {whole.units[key].parent for key in modules_of(whole) if whole.units[key].title in rows}
     extra = [next(key for key in modules_of(whole) if whole.units[key].title in rows)] if opened == "a step" else []
     boxes = {box[0].key: box for box in compose(whole, [*whole.first, *around, *extra]).boxes}
-    runs = {
-        title: [key for key, unit in whole.units.items() if unit.title == title and unit.kind == "module"]
-        for title in rows
-    }
+    modules = {key: unit.title for key, unit in whole.units.items() if unit.kind == "module"}
+    runs = {title: [key for key, own in modules.items() if own == title] for title in rows}
     assert {title: len(keys) for title, keys in runs.items()} == rows
     for keys in runs.values():
         assert len({round(boxes[key][2]) for key in keys}) == 1
@@ -157,9 +149,8 @@ def test_the_steps_of_a_recurrence_are_columns_and_a_module_has_one_row(engine, 
     for one, other in itertools.pairwise(columns):
         assert max(x + w / 2 for _, x, _, w, _, _ in one) < min(x - w / 2 for _, x, _, w, _, _ in other)
     for keys in runs.values():  # each step has the parameters that all of them use
-        inside = [
-            {unit.value for unit in whole.units.values() if unit.kind == "leaf" and unit.parent == key} for key in keys
-        ]
+        leaves = [unit for unit in whole.units.values() if unit.kind == "leaf"]
+        inside = [{unit.value for unit in leaves if unit.parent == key} for key in keys]
         assert inside[0] and all(one == inside[0] for one in inside)
 
 
@@ -215,11 +206,8 @@ def test_the_result_of_a_layer_of_the_library_stands_beside_it():
     whole = networks.network(viz.record(program).graph)
     result = next(unit for unit in whole.units.values() if unit.kind == "value")
     assert (result.title, result.parent) == ("loss", "root")
-    tails = [
-        whole.units["root"].children[tail]
-        for tail, head in whole.units["root"].links
-        if whole.units["root"].children[head] == result.key
-    ]
+    root = whole.units["root"]
+    tails = [root.children[tail] for tail, head in root.links if root.children[head] == result.key]
     assert [whole.units[tail].title for tail in tails] == ["criterion"]
 
 
@@ -487,11 +475,8 @@ net = Net()
 net(T.ones(2, 4)).sum().backward()"""
     whole = networks.network(viz.record(source, engine=engine).graph, rooms=((400.0, 600.0),))
     (model,) = [key for key in whole.units[ROOT].children if whole.units[key].kind == "module"]
-    at = {
-        unit.title.removeprefix("net."): (x, y)
-        for unit, x, y, *_ in compose(whole, [ROOT, model]).boxes
-        if unit.parent == model
-    }
+    inside = [box for box in compose(whole, [ROOT, model]).boxes if box[0].parent == model]
+    at = {unit.title.removeprefix("net."): (x, y) for unit, x, y, *_ in inside}
     assert at["a"][1] < at["b"][1] < at["c"][1] > at["d"][1] > at["e"][1]
     assert max(at["a"][0], at["b"][0]) < min(at["d"][0], at["e"][0])
 

@@ -8,7 +8,6 @@ from viz.picture import parts
 from viz.picture.fit import BESIDE
 
 pytestmark = pytest.mark.outer
-
 ALL = {**PROGRAMS, **HELD_OUT}
 LOOP = "w = T.tensor(2.0, requires_grad=True)\nv = w\nfor i in range({}):\n    u = v * w\n    v = u + 1\nv.backward()"
 
@@ -29,8 +28,7 @@ def test_no_fold_hides_what_is_there_at_the_end(name, engine):
             fold = folding.folds[folding.hidden[key]]
             ops = [graph.ops[one] for one in fold.ops]
             assert all(op.loops or op.module for op in ops), (fold.title(graph), graph.values[key].title)
-            users = {op.key for op in graph.ops.values() if key in op.inputs}
-            assert users <= set(fold.ops)
+            assert {op.key for op in graph.ops.values() if key in op.inputs} <= set(fold.ops)
 
 
 @pytest.mark.parametrize("engine", viz.engines.NAMES)
@@ -38,8 +36,7 @@ def test_no_fold_hides_what_is_there_at_the_end(name, engine):
 def test_no_fold_makes_a_cycle(name, engine):
     recording, found = foldings(ALL[name], engine)
     for folding in found:
-        stands = {**folding.unit, **folding.hidden}
-        links = set()
+        stands, links = {**folding.unit, **folding.hidden}, set()
         for op in recording.graph.ops.values():
             links |= {(stands.get(key, key), stands.get(op.key, op.key)) for key in op.inputs if key is not None}
             links |= {(stands.get(op.key, op.key), stands.get(key, key)) for key in op.outputs}
@@ -66,14 +63,12 @@ def test_a_call_of_several_ops_has_its_name():
 def test_the_steps_of_an_inner_loop_count_within_the_outer_step():
     loops = "for i in range(2):\n    for j in range(3):\n        x = x * 2\n"
     ops = viz.record(f"x = T.ones(2, requires_grad=True)\n{loops}x.sum().backward()").graph.ops.values()
-    assert [[step for _, step in op.loops] for op in ops if op.name == "MulBackward0"] == [
-        [i, j] for i in (1, 2) for j in (1, 2, 3)
-    ]
+    loops = [[step for _, step in op.loops] for op in ops if op.name == "MulBackward0"]
+    assert loops == [[i, j] for i in (1, 2) for j in (1, 2, 3)]
 
 
 def test_what_a_fold_hides_is_lit_at_the_fold() -> None:
-    recording = viz.record(HELD_OUT["lstm"])
-    picture = recording.scene(views=("values",), rooms=(BESIDE,))["views"]["values"]
+    picture = viz.record(HELD_OUT["lstm"]).scene(views=("values",), rooms=(BESIDE,))["views"]["values"]
     hidden = [key for key, at in picture["stands"].items() if at in picture["folds"]]
     assert len(hidden) > 30
     assert not any(f'-{key}"' in picture["svg"] for key in hidden)

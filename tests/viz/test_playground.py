@@ -1,7 +1,5 @@
 """The playground: it runs the program that it shows, on both engines alike; its pictures say what the network does."""
 
-from __future__ import annotations
-
 import base64
 import math
 import re
@@ -17,18 +15,14 @@ from viz.engines import NAMES
 from viz.experiments import plane
 from viz.experiments.playground import DATA, GRID, KEPT, STEPS, Learner, points_of, setting_of
 
-SETTINGS: list[dict[str, Any]] = [
-    {},
-    {"layers": 0, "batch": 8, "weight_decay": 0.1},
-    {"layers": 1, "width": 3, "activation": "none", "init": "xavier", "optimizer": "momentum", "lr": 0.03},
-    {"layers": 3, "activation": "relu", "init": "he", "optimizer": "Adam", "lr": 0.01, "batch": 32},
-    {"layers": 6, "width": 4, "activation": "sigmoid", "init": "small", "seed": 7},
-    {"layers": 5, "norm": "layer", "residual": True, "lr": 0.1, "zero_grad": False},
-    {"layers": 3, "norm": "batch", "activation": "relu", "batch": 32, "optimizer": "Adam", "lr": 0.003},
-    {"init": "zeros"},
-    {"init": "large", "lr": 0.01},
-    {"features": "x2 x1 x1*x2 sin(x1)", "noise": 0.1, "test": 0.25, "l1": 0.001},
-]
+SETTINGS: list[dict[str, Any]] = [{}, {"layers": 0, "batch": 8, "weight_decay": 0.1}]
+SETTINGS += [{"layers": 1, "width": 3, "activation": "none", "init": "xavier", "optimizer": "momentum", "lr": 0.03}]
+SETTINGS += [{"layers": 3, "activation": "relu", "init": "he", "optimizer": "Adam", "lr": 0.01, "batch": 32}]
+SETTINGS += [{"layers": 6, "width": 4, "activation": "sigmoid", "init": "small", "seed": 7}]
+SETTINGS += [{"layers": 5, "norm": "layer", "residual": True, "lr": 0.1, "zero_grad": False}]
+SETTINGS += [{"layers": 3, "norm": "batch", "activation": "relu", "batch": 32, "optimizer": "Adam", "lr": 0.003}]
+SETTINGS += [{"init": "zeros"}, {"init": "large", "lr": 0.01}]
+SETTINGS += [{"features": "x2 x1 x1*x2 sin(x1)", "noise": 0.1, "test": 0.25, "l1": 0.001}]
 
 
 def learned(steps: int, data: str = "circles", **settings: Any) -> Learner:
@@ -52,8 +46,7 @@ def test_both_engines_have_the_same_losses_and_gradients(settings: dict[str, Any
 @pytest.mark.parametrize("engine", NAMES)
 @pytest.mark.parametrize("data", DATA)
 def test_the_shown_program_run_as_a_script_takes_the_same_steps(engine: str, data: str) -> None:
-    settings = {"engine": engine, "batch": 8, "residual": True, "layers": 2}
-    learner = learned(5, data, **settings)
+    learner = learned(5, data, engine=engine, batch=8, residual=True, layers=2)
     script = learner.text.replace(f"range({STEPS})", "range(5)")
     script = script.replace("optimizer.step()", "optimizer.step(); losses.append(loss.item())")
     names: dict[str, Any] = {"losses": []}
@@ -70,24 +63,17 @@ def test_the_users_own_random_numbers_and_dtype_are_left_alone() -> None:
     assert [*found, tinygrad_edu.rand(()).item()] == wanted
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"lr": 0}, "larger than 0 and finite, not 0. With a rate of 0 no parameter moves"),
-        ({"lr": "nan"}, "larger than 0 and finite, not nan"),
-        ({"lr": "fast"}, "must be a number, not 'fast'"),
-        ({"lr": -1}, "not −1"),
-        ({"layers": 21}, "a whole number from 0 to 20, not 21"),
-        ({"width": 2.5}, "a whole number from 1 to 64, not 2.5"),
-        ({"weight_decay": float("inf")}, "not inf"),
-        ({"activation": "swish"}, "activation is one of tanh, relu, sigmoid, none, not 'swish'"),
-        ({"features": "x3"}, "at least one of x1, x2, x1^2"),
-        ({"features": ""}, "at least one of"),
-        ({"noise": 2}, "from 0 to 0.5"),
-        ({"test": -0.1}, "from 0 to 0.8"),
-        ({"l1": "much"}, "must be a number"),
-    ],
-)
+GIVEN_ROWS = [({"lr": 0}, "larger than 0 and finite, not 0. With a rate of 0 no parameter moves")]
+GIVEN_ROWS += [({"lr": "nan"}, "larger than 0 and finite, not nan"), ({"lr": "fast"}, "must be a number, not 'fast'")]
+GIVEN_ROWS += [({"lr": -1}, "not −1"), ({"layers": 21}, "a whole number from 0 to 20, not 21")]
+GIVEN_ROWS += [({"width": 2.5}, "a whole number from 1 to 64, not 2.5"), ({"weight_decay": float("inf")}, "not inf")]
+GIVEN_ROWS += [({"activation": "swish"}, "activation is one of tanh, relu, sigmoid, none, not 'swish'")]
+GIVEN_ROWS += [({"features": "x3"}, "at least one of x1, x2, x1^2"), ({"features": ""}, "at least one of")]
+GIVEN_ROWS += [({"noise": 2}, "from 0 to 0.5"), ({"test": -0.1}, "from 0 to 0.8")]
+GIVEN_ROWS += [({"l1": "much"}, "must be a number")]
+
+
+@pytest.mark.parametrize(("given", "words"), GIVEN_ROWS)
 def test_a_setting_that_cannot_be_is_refused_with_a_sentence(given: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=re.escape(words)):
         setting_of(given)
@@ -115,8 +101,7 @@ def test_custom_points_are_checked() -> None:
 @pytest.mark.outer
 @pytest.mark.parametrize("data", [name for name in DATA if name != "spiral"])
 def test_every_data_set_can_be_learned(data: str) -> None:
-    learner = learned(150, data, optimizer="Adam", lr=0.05)
-    assert learner.right(150) > 0.9
+    assert learned(150, data, optimizer="Adam", lr=0.05).right(150) > 0.9
 
 
 @pytest.mark.outer
@@ -202,8 +187,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_steps_are_taken_and_a_change_begins_anew(shown: Any) -> None:
     assert ask(shown, steps=3)["taken"] == 3
     code = shown.task["code"][0]
-    faster = [{**shown.task["settings"][0], "lr": 0.5}, None]
-    frame = ask(shown, settings=faster, steps=2)
+    frame = ask(shown, settings=[{**shown.task["settings"][0], "lr": 0.5}, None], steps=2)
     assert frame["taken"] == 2
     assert shown.task["code"][0] == code.replace("lr=1)", "lr=0.5)")
     assert ask(shown, begin=True)["taken"] == 0
@@ -299,9 +283,8 @@ def test_the_test_loss_is_that_of_the_points_that_were_kept() -> None:
     assert set(tested) | set(trained) == set(learned(0, "moons").everything())
     margins = learner.margins(4, np.array([point[:2] for point in tested]))
     labels = np.array([point[2] for point in tested])
-    assert learner.test_losses[-1] == pytest.approx(
-        float(np.mean(np.log1p(np.exp(-margins * (2 * labels - 1))))), rel=1e-4
-    )
+    expected = float(np.mean(np.log1p(np.exp(-margins * (2 * labels - 1)))))
+    assert learner.test_losses[-1] == pytest.approx(expected, rel=1e-4)
 
 
 def test_numbers_are_learned_by_regression() -> None:
@@ -311,11 +294,9 @@ def test_numbers_are_learned_by_regression() -> None:
 
 
 def test_the_call_makes_the_same_playground_again() -> None:
-    made = viz.playground(
-        "own", points=[(0.5, 0.5, 1), (-0.5, 0.1, 0)], layers=1, features="x1 x1*x2", beside={"lr": 0.5}, steps=3
-    )
+    settings = {"layers": 1, "features": "x1 x1*x2", "beside": {"lr": 0.5}, "steps": 3}
+    made = viz.playground("own", points=[(0.5, 0.5, 1), (-0.5, 0.1, 0)], **settings)
     again = eval(made.call(), {"viz": viz})
-    assert again.call() == made.call() and [one.losses for one in again.learners] == [
-        one.losses for one in made.learners
-    ]
+    assert again.call() == made.call()
+    assert [one.losses for one in again.learners] == [one.losses for one in made.learners]
     assert viz.playground().call() == "viz.playground('circles')"

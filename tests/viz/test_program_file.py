@@ -11,13 +11,9 @@ from support.command import call, run
 from viz.recording import program_file
 
 pytestmark = pytest.mark.outer
-
-CELLS = [
-    "%load_ext viz\n!ls\nimport torch\nfrom beside import double\nx = torch.tensor(3.0, requires_grad=True)",
-    "%%autograd\ny = (double(x)\n     % 100)\ny.backward()\ndisplay(x.grad)",
-    "%%bash\nls /nowhere",
-    "if y > 1:\n    %time z = y * 3\n    ?z",
-]
+CELLS = ["%load_ext viz\n!ls\nimport torch\nfrom beside import double\nx = torch.tensor(3.0, requires_grad=True)"]
+CELLS += ["%%autograd\ny = (double(x)\n     % 100)\ny.backward()\ndisplay(x.grad)", "%%bash\nls /nowhere"]
+CELLS += ["if y > 1:\n    %time z = y * 3\n    ?z"]
 SCRIPT = """import sys
 import torch
 from beside import double
@@ -45,8 +41,7 @@ def test_a_script_and_a_notebook_are_played_from_a_file_and_from_standard_input(
     given = (folder / name).read_text() if from_stdin else None
     done = run("play", "-" if from_stdin else name, "-o", "flow.json", input=given, cwd=folder)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "flow.json", "")
-    recording = json.loads((folder / "flow.json").read_text(encoding="utf-8"))
-    assert recording["tensors"]["x"]["grad"]["data"] == 2.0
+    assert json.loads((folder / "flow.json").read_text(encoding="utf-8"))["tensors"]["x"]["grad"]["data"] == 2.0
 
 
 def test_an_error_is_placed_where_the_notebook_has_it(folder):

@@ -1,5 +1,6 @@
 """Programs of every kind, recorded on both engines: each ends as it would unwatched, and can be played."""
 
+import itertools
 import json
 import xml.etree.ElementTree as ET
 
@@ -153,19 +154,16 @@ y.backward()
     "right-to-left": "שלום = T.tensor(2.0, requires_grad=True)\nعربي = שלום * 3\n"
     "d = {'\\u202eevil]]><script>': عربي + 1}\nd['\\u202eevil]]><script>'].backward()",
 }
-ERRORS = {
-    "exception in the middle of forward": ("RuntimeError", 3, "forward"),
+ERRORS = {"exception in the middle of forward": ("RuntimeError", 3, "forward")}
+ERRORS |= {
     "exception in a hook": ("ValueError", 4, "backward"),
     "exception in custom backward": ("RuntimeError", 7, "backward"),
-    "exception in a called function": ("AttributeError", 3, "forward"),
-    "in-place too late": ("RuntimeError", 5, "backward"),
-    "no grad_fn backward": ("RuntimeError", 2, "backward"),
 }
+ERRORS |= {"exception in a called function": ("AttributeError", 3, "forward")}
+ERRORS |= {"in-place too late": ("RuntimeError", 5, "backward"), "no grad_fn backward": ("RuntimeError", 2, "backward")}
 
 
-@pytest.fixture(
-    scope="module", params=[(name, engine) for name in PROGRAMS for engine in viz.engines.NAMES], ids="-".join
-)
+@pytest.fixture(scope="module", params=itertools.product(PROGRAMS, viz.engines.NAMES), ids="-".join)
 def watched(request):
     """The name of a program and its recording."""
     name, engine = request.param
@@ -206,10 +204,8 @@ def test_every_step_of_it_is_a_picture_and_patches_name_only_what_is_drawn(watch
         drawn = {element.get("id") for element in ET.fromstring(picture["svg"]).iter()}
         assert len(picture["patches"]) == len(scene["steps"])
         for key, change in (item for patch in picture["patches"] for item in patch.items()):
-            assert {
-                f"{picture['id']}-{key}",
-                *(f"{picture['id']}-{key}-{slot}" for slot in change.get("text", ())),
-            } <= drawn
+            node = f"{picture['id']}-{key}"
+            assert {node, *(f"{node}-{slot}" for slot in change.get("text", ()))} <= drawn
         for step in range(0, len(scene["steps"]), 4):
             ET.fromstring(frame(scene, view, step))
     assert all(step["title"] and step["sentence"] for step in scene["steps"])
@@ -218,7 +214,6 @@ def test_every_step_of_it_is_a_picture_and_patches_name_only_what_is_drawn(watch
 # PyTorch's own derivative of a power multiplies by a number in C++, which has a node name of its own.
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name != "double backward"])
 def test_both_engines_record_the_same_nodes_and_run_them_in_the_same_order_with_the_same_numbers(name):
-    pytest.importorskip("torch")
     comparison = viz.compare(PROGRAMS[name])
     assert comparison.agree and not comparison.details, repr(comparison)
 

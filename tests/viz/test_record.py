@@ -160,9 +160,8 @@ def test_a_program_that_leaves_python_by_force_ends_alone(engine):
 
 
 def test_a_program_may_resize_what_was_looked_at():
-    program = (
-        "w = T.ones(3)\nmask = w.data.new().resize_(3).fill_(2)\nkept = (w * 2).resize_(2)\ntotal = (mask * w).sum()"
-    )
+    program = "w = T.ones(3)\nmask = w.data.new().resize_(3).fill_(2)\n"
+    program += "kept = (w * 2).resize_(2)\ntotal = (mask * w).sum()"
     recording = viz.record(program, "torch")
     assert recording.error is None
     assert recording.tensors["total"]["value"]["data"] == 6.0
@@ -259,10 +258,8 @@ def test_the_ready_queue_is_listed_in_the_order_in_which_the_engine_takes_from_i
         runs = [later.node for later in events[position + 1 :] if later.kind == "run"]
         if event.ready and event.kind in ("send", "accumulate"):
             assert event.ready[0] == runs[0]
-        ranks = [
-            (key not in accumulators, -(recording.graph.ops[key].sequence_nr if key not in accumulators else 0))
-            for key in event.ready
-        ]
+        first = {key: key in accumulators for key in event.ready}
+        ranks = [(not leaf, 0 if leaf else -recording.graph.ops[key].sequence_nr) for key, leaf in first.items()]
         assert ranks == sorted(ranks)
         longest = max(longest, len(set(ranks)))
     assert longest > 1
@@ -355,16 +352,14 @@ loss = net(x).sum() + T.nn.Linear(2, 1)(x).sum()
 loss.backward()
 """
     graph = viz.record(source, engine=engine).graph
-    assert [(op.name, op.module) for op in graph.ops.values() if op.name != "TBackward0"] == [
+    expected = [
         ("AddmmBackward0", "net.layers.0"),
         ("ReluBackward0", "net.layers.1"),
         ("AddmmBackward0", "net.layers.2"),
         ("MulBackward0", "net"),
-        ("SumBackward0", ""),
-        ("AddmmBackward0", "Linear"),
-        ("SumBackward0", ""),
-        ("AddBackward0", ""),
     ]
+    expected += [("SumBackward0", ""), ("AddmmBackward0", "Linear"), ("SumBackward0", ""), ("AddBackward0", "")]
+    assert [(op.name, op.module) for op in graph.ops.values() if op.name != "TBackward0"] == expected
     names = {value.name for value in graph.values.values() if value.kind == "leaf"}
     inside = {f"net.layers.{number}.{name}" for number in (0, 2) for name in ("weight", "bias")}
     assert names == inside | {"Linear.weight", "Linear.bias"}
@@ -579,16 +574,11 @@ def passed_on(function):
     return wrapper
 
 
-KINDS = {
-    "a method": lambda one: one.step,
-    "an object": lambda one: one,
-    "a partial": lambda one: functools.partial(Trainer.step, one),
-    "keywords": lambda one: functools.partial(Trainer.step, self=one),
-    "a decorator": lambda one: passed_on(one.step),
-    "a coroutine": lambda one: one.coroutine,
-    "a generator": lambda one: one.generator,
-    "a helper": lambda one: lambda: one.step(),
-}
+KINDS = {"a method": lambda one: one.step, "an object": lambda one: one}
+KINDS |= {"a partial": lambda one: functools.partial(Trainer.step, one)}
+KINDS |= {"keywords": lambda one: functools.partial(Trainer.step, self=one)}
+KINDS |= {"a decorator": lambda one: passed_on(one.step), "a coroutine": lambda one: one.coroutine}
+KINDS |= {"a generator": lambda one: one.generator, "a helper": lambda one: lambda: one.step()}
 
 
 @pytest.mark.parametrize("kind", KINDS)

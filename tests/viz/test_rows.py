@@ -1,7 +1,5 @@
 """A graph in rows, and with lines that many links share: every box has its place, every link joins its two boxes."""
 
-from __future__ import annotations
-
 import random
 from itertools import combinations
 

@@ -14,11 +14,8 @@ from viz.picture import theme
 from viz.picture.fit import LAPTOP, READABLE, ROOMS, Room
 from viz.picture.kept import Kept
 
-LINE = (
-    "w = T.tensor(2.0, requires_grad=True)\nx = T.tensor(3.0)\nb = T.tensor(1.0, requires_grad=True)\n"
-    "y = T.tensor(4.0)\nL = ((w * x + b) - y) ** 2\nL.backward()"
-)
-
+LINE = "w = T.tensor(2.0, requires_grad=True)\nx = T.tensor(3.0)\nb = T.tensor(1.0, requires_grad=True)\n"
+LINE += "y = T.tensor(4.0)\nL = ((w * x + b) - y) ** 2\nL.backward()"
 WIDE = (Room(4000, 4000),)  # where nothing is left out
 
 
@@ -81,8 +78,7 @@ def test_no_text_of_any_step_is_wider_than_its_box(engine):
     scene = viz.record(source, engine=engine).scene()
     sizes = {"name": (14, True), "value": (13, False), "tiny": (10, False), "grad": (11, False), "small": (11, False)}
     for step in range(len(scene["steps"])):
-        root = ET.fromstring(frame(scene, "values", step))
-        for group in root.iter("{http://www.w3.org/2000/svg}g"):
+        for group in ET.fromstring(frame(scene, "values", step)).iter("{http://www.w3.org/2000/svg}g"):
             box = next((one for one in group if (one.get("class") or "") in ("frame", "pill")), None)
             if box is None:
                 continue
@@ -93,10 +89,8 @@ def test_no_text_of_any_step_is_wider_than_its_box(engine):
 
 @pytest.mark.outer
 def test_a_long_recording_is_small(engine):
-    source = (
-        "w = T.tensor(1.0, requires_grad=True)\ny = w\nfor i in range(500):\n"
-        "    y = y * 1.001 if i % 2 else y + w\ny.backward()"
-    )
+    source = "w = T.tensor(1.0, requires_grad=True)\ny = w\nfor i in range(500):\n"
+    source += "    y = y * 1.001 if i % 2 else y + w\ny.backward()"
     scene = viz.record(source, engine=engine).scene()
     assert len(scene["steps"]) > 1000
     assert len(json.dumps(scene)) < 1_500_000

@@ -49,10 +49,8 @@ def test_each_module_has_a_frame_in_that_of_the_module_it_is_part_of_and_what_is
 def test_a_parameter_stands_in_its_module_and_what_goes_in_and_out_does_not(engine):
     picture = viz.record(NET, engine=engine).picture()
     title = {key: value.title for key, value in picture.graph.values.items()}
-    inside = {
-        scope.title: {title[key] for key in held(picture._drawing.scopes, scope) if key in title}
-        for scope in picture._drawing.scopes
-    }
+    scopes = picture._drawing.scopes
+    inside = {scope.title: {title[key] for key in held(scopes, scope) if key in title} for scope in scopes}
     assert {"net.hidden.weight", "net.hidden.bias"} <= inside["net.hidden"] <= inside["net"]
     assert not {"x", "loss"} & inside["net"]
     relu = next(op for op in picture.graph.ops.values() if op.name == "ReluBackward0")

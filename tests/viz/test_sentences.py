@@ -13,7 +13,6 @@ import viz.engines
 from viz.frames.scene import frame
 
 pytestmark = pytest.mark.outer
-
 NUMBER = r"−?(?:\d[\d.]*(?:e−?\d+)?|∞|nan)"
 SIGNS = {"×": "*", "÷": "/", "+": "+", "−": "-", "%": "%", "//": "//", "to the power": "**"}
 STEP = 1e-6
@@ -42,10 +41,7 @@ def scalars(sample):
     arrays = sample.arrays()
     if any(array.dtype.kind != "f" or not array.size for array in arrays.values()):
         return None
-    return {
-        name: np.asarray(array.reshape(-1)[-1] if array.size > 1 else array.reshape(-1)[0])
-        for name, array in arrays.items()
-    }
+    return {name: np.asarray(array.reshape(-1)[-1]) for name, array in arrays.items()}
 
 
 ROWS = [row for row in POINTWISE + EXPONENTIAL + ACTIVATION if row.code != "F.glu(a)" and scalars(row)]
@@ -60,9 +56,8 @@ def test_every_number_a_step_tells_of_an_op_is_right(row, engine):
     said = [step["sentence"] for step in recording.scene()["steps"]]
 
     for sentence in said:
-        for left, sign, right, result in re.findall(
-            rf"^\(?({NUMBER})\)? (\S+|to the power) \(?({NUMBER})\)? gives \S+ = ({NUMBER})", sentence
-        ):
+        three = rf"^\(?({NUMBER})\)? (\S+|to the power) \(?({NUMBER})\)? gives \S+ = ({NUMBER})"
+        for left, sign, right, result in re.findall(three, sentence):
             assert close(eval(f"({number(left)}){SIGNS[sign]}({number(right)})"), number(result)), sentence
         for upstream, local, product in re.findall(rf"({NUMBER}) · ({NUMBER}) = ({NUMBER})", sentence):
             assert close(number(upstream) * number(local), number(product)), sentence

@@ -1,7 +1,5 @@
 """The picture of a trace: recorded ops are solid; a question that Python asked is dotted, with its answer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -17,9 +15,7 @@ def double_or_square(x: Any) -> Any:
 
 
 @pytest.mark.parametrize(("example", "kept", "answer"), [(3.0, "× 2", "True"), (-3.0, "×", "False")])
-def test_the_branch_taken_is_there_with_the_frozen_answer_and_the_other_is_not(
-    example: float, kept: str, answer: str
-) -> None:
+def test_the_branch_taken_is_there_with_its_answer_and_the_other_is_not(example: float, kept: str, answer: str) -> None:
     picture = draw_trace(T.jit.trace(double_or_square, T.tensor(example)))
     ops = list(picture.graph.ops.values())
     assert [(op.name, op.recorded) for op in ops] == [("gt", True), ("boolean", False), ("mul", True)]

@@ -6,12 +6,9 @@ import pytest
 
 from viz.picture import theme
 
-ON = {
-    "ink": ("paper", "box", "leaf-fill", "input-fill", "pill", "run", "error-fill"),
-    "soft": ("paper", "box", "leaf-fill", "input-fill", "pill", "run"),
-    "grad-ink": ("paper", "box", "leaf-fill", "run"),
-    "saved-ink": ("saved-fill",),
-}
+ON = {"ink": ("paper", "box", "leaf-fill", "input-fill", "pill", "run", "error-fill")}
+ON |= {"soft": ("paper", "box", "leaf-fill", "input-fill", "pill", "run")}
+ON |= {"grad-ink": ("paper", "box", "leaf-fill", "run"), "saved-ink": ("saved-fill",)}
 
 
 def luminance(colour):

@@ -1,7 +1,5 @@
 """Training runs: what a program yields is kept by step, settings make runs beside it, and a stopped run continues."""
 
-from __future__ import annotations
-
 import gc
 import json
 import math
@@ -129,8 +127,7 @@ def test_stopped_between_two_steps_it_goes_on_from_there() -> None:
                 os.kill(os.getpid(), signal.SIGINT)  # what Kernel > Interrupt sends, in the middle of a step
             yield yielded
 
-    before = signal.getsignal(signal.SIGINT)
-    training = train(program)
+    before, training = signal.getsignal(signal.SIGINT), train(program)
     assert len(training.runs[0].steps) == 3
     assert signal.getsignal(signal.SIGINT) is before
     training.run(2)
@@ -270,8 +267,7 @@ def test_the_size_of_a_large_parameter_is_kept_and_not_the_numbers() -> None:
 @pytest.mark.outer
 def test_closing_frees_the_runs() -> None:
     training = train(bowl)
-    view = TrainingView(training)
-    freed = weakref.ref(training)
+    view, freed = TrainingView(training), weakref.ref(training)
     view.close()
     del training, view
     gc.collect()

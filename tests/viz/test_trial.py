@@ -33,15 +33,11 @@ def test_what_the_program_wrote_is_not_written_again(engine, tmp_path):
     assert (report.findings[0].certain, report.findings[0].tried[:5]) == (True, "Tried")  # it was seen before the write
 
 
-@pytest.mark.parametrize(
-    "outside",
-    [
-        "open('made', 'w')",
-        "import os; os.mkdir('made')",
-        "__import__('subprocess').run('true')",
-        "T.save([1.0], 'made')",
-    ],
-)
+OUTSIDE = ["open('made', 'w')", "import os; os.mkdir('made')", "__import__('subprocess').run('true')"]
+OUTSIDE += ["T.save([1.0], 'made')"]
+
+
+@pytest.mark.parametrize("outside", OUTSIDE)
 def test_a_program_that_goes_outside_before_its_first_pass_is_not_tried(outside, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     first = viz.diagnose(f"import torch\nT = torch\n{outside}\nimport shutil, os\n{DETACHED}").findings[0]

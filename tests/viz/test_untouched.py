@@ -424,7 +424,6 @@ with torch.autograd.detect_anomaly(check_nan=False):
     model(x).sum().backward()"""
 PROGRAMS |= dict(part.split("\n", 1) for part in LONGER.split("\n== ")[1:])
 
-
 KNOWN = {
     ("state of every kind", "record"): {"modes"},  # a recording leaves the grad mode as it found it
     ("max norm", "draw"): {".model._parameters.weight"},  # the caption tells that forward wrote to it

@@ -1,7 +1,5 @@
 """`viz.watch`: what is seen of a training that is already written, and that nothing of it changes."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math
@@ -105,9 +103,8 @@ def test_the_numbers_are_those_of_the_training(engine: str) -> None:
     assert column.values["update"][0] == pytest.approx(first, rel=1e-5)
     assert column.values["activation"][0] == pytest.approx(float(np.abs(out).mean()), rel=1e-5)
     assert column.values["mean"][0] == pytest.approx(float(out.mean()), rel=1e-5)
-    assert (
-        column.values["dead"][0] == pytest.approx(float((hidden == 0).all(axis=0).mean())) and (hidden[:, 1] == 0).all()
-    )
+    assert column.values["dead"][0] == pytest.approx(float((hidden == 0).all(axis=0).mean()))
+    assert (hidden[:, 1] == 0).all()
     assert column.values["saturated"][1] == pytest.approx(float((np.abs(result.detach().numpy()) > 0.995).mean()))
 
 
@@ -151,11 +148,8 @@ def test_two_optimizers_share_the_steps_and_have_a_loss_each() -> None:
 def hooks() -> list[Any]:
     module, optimizer = torch.nn.modules.module, __import__("torch.optim.optimizer", fromlist=["x"])
     of_ours = tinygrad_edu.nn.hooks.everywhere, tinygrad_edu.optim.optimizer._after_each_step
-    of_torch = (
-        module._global_forward_hooks,
-        optimizer._global_optimizer_pre_hooks,
-        optimizer._global_optimizer_post_hooks,
-    )
+    of_torch = (module._global_forward_hooks, optimizer._global_optimizer_pre_hooks)
+    of_torch += (optimizer._global_optimizer_post_hooks,)
     passes = [each for T in (torch, tinygrad_edu) for each in (T.Tensor.backward, T.autograd.backward)]
     return [*passes, *map(list, of_torch + of_ours)]
 

@@ -1,7 +1,5 @@
 """The builder without a browser: clicks are steps, steps are a program, and the program has run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -27,9 +25,8 @@ def test_the_code_is_what_the_clicks_stand_for() -> None:
 
 @pytest.mark.parametrize("engine", ["tinygrad_edu", "torch"])
 def test_each_click_says_what_it_left_behind_on_either_engine(engine: str) -> None:
-    assert built(["mul", "w", "x"], engine=engine).result["sentence"] == (
-        "p = w * x gives 6, and leaves the node MulBackward0 behind."
-    )
+    said = "p = w * x gives 6, and leaves the node MulBackward0 behind."
+    assert built(["mul", "w", "x"], engine=engine).result["sentence"] == said
     assert "so no node is made" in built(["add", "x", "x"], engine=engine).result["sentence"]
     assert "the same number, with no node" in built(["detach", "w"], engine=engine).result["sentence"]
 

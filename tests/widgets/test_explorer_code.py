@@ -5,11 +5,10 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
 
 import viz
 from viz.widgets.code import renamed
-
-torch = pytest.importorskip("torch")
 
 PROGRAM = """\
 x = T.tensor([[1.0, 2.0], [3.0, 4.0]])  # T.tensor in a comment stays

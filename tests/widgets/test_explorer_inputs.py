@@ -5,12 +5,11 @@ import random
 
 import numpy as np
 import pytest
+import torch
 
 import tinygrad_edu
 import viz
 from viz.experiments.program import ProgramError
-
-torch = pytest.importorskip("torch")
 
 AGREEING = {
     "a class": (

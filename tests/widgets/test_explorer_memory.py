@@ -7,8 +7,6 @@ import pytest
 
 pytestmark = pytest.mark.outer
 
-pytest.importorskip("torch")
-
 PRINTS = """
 import resource, viz
 program = "n = T.tensor({rounds})\\nfor _ in range({rounds}): print('x' * 1_000_000)\\nm = n * n"

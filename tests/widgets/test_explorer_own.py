@@ -5,13 +5,13 @@ import json
 from typing import Any
 
 import pytest
+import torch
 
 import viz
 from viz.experiments.edits import edit
 from viz.experiments.parts import parts_of
 from viz.experiments.program import ProgramError, parse
 
-torch = pytest.importorskip("torch")
 nn = torch.nn
 
 
@@ -51,9 +51,8 @@ def everything() -> str:
     """All that a run could change, as text."""
     state = [[(name, one.tolist()) for name, one in model.state_dict().items()], str(optimizer.state_dict())]
     flags = [(one.requires_grad, one.grad is None, one._version) for one in model.parameters()]
-    hooks = [len(module._forward_hooks) for module in model.modules()] + [
-        len(one._backward_hooks or ()) for one in model.parameters()
-    ]
+    hooks = [len(module._forward_hooks) for module in model.modules()]
+    hooks += [len(one._backward_hooks or ()) for one in model.parameters()]
     return json.dumps([state, flags, hooks, model.training, torch.get_rng_state().sum().item()])
 
 
@@ -74,14 +73,9 @@ def gradients(made: Any) -> dict[str, str]:
 
 
 def test_a_step_runs_on_pytorch_alone_and_leaves_everything_as_it_was() -> None:
-    before = everything()
-    made = explored(train_step)
-    assert made.result["code"] == [
-        "optimizer.zero_grad()",
-        "loss = nn.functional.cross_entropy(model(inputs), labels)",
-        "loss.backward()",
-        "optimizer.step()",
-    ]
+    before, made = everything(), explored(train_step)
+    code = ["optimizer.zero_grad()", "loss = nn.functional.cross_entropy(model(inputs), labels)"]
+    assert made.result["code"] == [*code, "loss.backward()", "optimizer.step()"]
     assert made.view == "modules"
     assert made.result["verdict"]["label"].endswith("alone")
     assert "tinygrad_edu cannot run it" in made.result["verdict"]["compared"]
@@ -89,8 +83,7 @@ def test_a_step_runs_on_pytorch_alone_and_leaves_everything_as_it_was() -> None:
 
 
 def test_to_freeze_and_thaw_gives_the_same_bit_for_bit() -> None:
-    before = everything()
-    made = explored(train_step)
+    before, made = everything(), explored(train_step)
     first = json.dumps([made.result["table"], made.modules_pictures])
     made.state = {"frozen": {"model.body": True}}
     assert made.result["code"][0] == "model.body.requires_grad_(False)"

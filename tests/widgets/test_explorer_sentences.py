@@ -14,7 +14,6 @@ from viz.experiments.switches import Offer, pressed
 from viz.recording.notation import number
 
 pytestmark = pytest.mark.outer
-
 ALL = {**PROGRAMS, **HELD_OUT}
 CORE = "tinygrad_edu"
 FEW = 4  # switches of a program in the normal run
@@ -23,9 +22,7 @@ LONGEST = {"loop of 30"}  # one press takes a second: the switches of its first 
 
 def switches(program: dict[str, Any]) -> list[Offer]:
     """Every switch that stands beside the lines of a program, and each number raised by one."""
-    numbers = [
-        offer for offer in program["switches"] if offer["control"] == "value" and isinstance(offer["own"], float)
-    ]
+    numbers = [one for one in program["switches"] if one["control"] == "value" and isinstance(one["own"], float)]
     pills = [offer for offer in program["switches"] if offer["control"] == "pill"]
     return pills + [{**offer, "on": offer["own"] + 1.0, "off": offer["own"]} for offer in numbers]
 
@@ -44,11 +41,8 @@ def of_line(recording, explorer, line):
 def made_at(recording, explorer, name, line=None):
     """The values that have a name; with `line`, those that this line of the program made."""
     owner = explorer.result["owner"]
-    return [
-        value
-        for value in recording.graph.values.values()
-        if name in value.names and (line is None or (value.line and owner[value.line - 1] == line))
-    ]
+    named = [value for value in recording.graph.values.values() if name in value.names]
+    return [value for value in named if line is None or (value.line and owner[value.line - 1] == line)]
 
 
 def claims(sentence):
@@ -60,12 +54,8 @@ def check(explorer, before, after, sentence, pressed):
     """Look up in the recordings what the sentence says."""
     said = f"{pressed}: {sentence}"
     causes, effects = claims(sentence)
-    leaves = {
-        name: value.kind == "leaf"
-        for value in after.graph.values.values()
-        if value.op is None and value.kind in ("leaf", "input")
-        for name in value.names
-    }
+    given = [one for one in after.graph.values.values() if one.op is None and one.kind in ("leaf", "input")]
+    leaves = {name: value.kind == "leaf" for value in given for name in value.names}
     for cause in causes:
         if found := re.fullmatch(r"(\w+) requires (no )?grad", cause):
             assert leaves[found[1]] is not bool(found[2]), said
@@ -74,9 +64,8 @@ def check(explorer, before, after, sentence, pressed):
             assert not any(op.recorded for op in ops if op.during == "forward"), said
         elif found := re.fullmatch(r"(\w+)\.grad(?: of line (\d+))? is (now|no longer) kept", cause):
             line = int(found[2]) if found[2] else None
-            assert any(one.retains_grad for one in made_at(after, explorer, found[1], line)) is (found[3] == "now"), (
-                said
-            )
+            kept = any(one.retains_grad for one in made_at(after, explorer, found[1], line))
+            assert kept is (found[3] == "now"), said
         elif found := re.fullmatch(r"(\w+)(?: of line (\d+))? is now cut off from its history", cause):
             assert any(op.function == "detach" for op in after.graph.ops.values()), said
         elif cause == "backward() is called twice":
@@ -117,8 +106,7 @@ def check(explorer, before, after, sentence, pressed):
 )
 def test_every_switch_pressed_twice_tells_what_was_recorded(name, whole):
     explorer = viz.explore(ALL[name])
-    first = explorer._recordings[CORE]
-    offered = switches(explorer.program)
+    first, offered = explorer._recordings[CORE], switches(explorer.program)
     every = 1 if whole else max(1, len(offered) // FEW)
     for switch in offered[:3] if name in LONGEST else offered[::every]:
         before, label = explorer._recordings[CORE], switch["change"]

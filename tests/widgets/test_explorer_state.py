@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pkgutil import resolve_name
 
 import pytest
+import torch
 from support.stage_programs import LINE
 
 import viz
@@ -14,9 +15,6 @@ from viz.telling.explain import explain
 from viz.widgets.comparison import ComparisonView
 from viz.widgets.explorer import Explorer
 from viz.widgets.runs import Runs
-
-torch = pytest.importorskip("torch")
-
 
 NODES = ["MulBackward0", "AddBackward0", "SubBackward0", "PowBackward0"]
 
@@ -115,9 +113,8 @@ def test_a_toggle_stands_for_the_value_of_its_own_line():
     explorer.state = {"retain_grad": ["h@5"]}
     assert explorer.result["account"] == "h.grad of line 5 is now kept: h.grad = 2 (was None)."
     explorer.state = {"detach": ["h@2"]}
-    assert explorer.result["account"].startswith(
-        "h of line 2 is now cut off from its history, h.grad of line 5 is no longer kept"
-    )
+    said = "h of line 2 is now cut off from its history, h.grad of line 5 is no longer kept"
+    assert explorer.result["account"].startswith(said)
 
 
 def test_each_of_several_calls_of_backward_has_its_own_switches_beside_those_of_all():
@@ -138,17 +135,15 @@ def test_each_of_several_calls_of_backward_has_its_own_switches_beside_those_of_
     assert explorer.result["account"].startswith("Line 6 keeps the graph after its pass: the error is gone")
     explorer.state = {"retain_graph": False}
     assert explorer.result["code"][5] == "h.backward(retain_graph=False)"
-    assert explorer.result["account"].startswith(
-        "The graph is freed by each backward(): line 7 now raises RuntimeError"
-    )
+    said = "The graph is freed by each backward(): line 7 now raises RuntimeError"
+    assert explorer.result["account"].startswith(said)
     explorer.state = explorer.result["fixes"][0]["state"]
     assert "the error is gone" in explorer.result["account"]
 
 
 def test_each_of_several_calls_can_be_called_twice_and_clear_what_is_there():
-    explorer = viz.explore(
-        "w = T.tensor(2.0, requires_grad=True)\na = w * 3\na.backward()\nb = w * w\nb.backward()", state={}
-    )
+    program = "w = T.tensor(2.0, requires_grad=True)\na = w * 3\na.backward()\nb = w * w\nb.backward()"
+    explorer = viz.explore(program, state={})
     explorer._answer()
     explorer.state = {"passes": {"3": {"backwards": 2}}}
     assert explorer.result["code"][2:4] == ["a.backward()"] * 2
@@ -188,10 +183,8 @@ def test_volatile_is_ignored_by_pytorch_alone_and_both_warn():
 
 
 def test_the_warning_of_anomaly_mode_tells_the_lines_of_the_program_and_no_others():
-    explorer = viz.explore(
-        "x = T.tensor(-1.0, requires_grad=True)\ny = x.sqrt()\ny.backward()", state={"anomaly": True}
-    )
-    for side in explorer.result["sides"]:
+    program = "x = T.tensor(-1.0, requires_grad=True)\ny = x.sqrt()\ny.backward()"
+    for side in viz.explore(program, state={"anomaly": True}).result["sides"]:
         told = next(text for text in side["warnings"] if "Traceback of forward call" in text)
         assert re.findall(r'File "(.*?)", line (\d+)', told) == [("<program>", "3")]
         assert "y = x.sqrt()" in told
@@ -270,9 +263,8 @@ WHY = "Line 2: tinygrad_edu has no 'fft': Fourier transforms are not built. tiny
 def test_pytorch_alone_is_shown_where_a_name_is_absent_with_the_line_and_why(shown):
     if shown == "comparison":
         comparison = viz.compare(NOT_BUILT)
-        assert comparison.verdict.startswith(
-            "Only PyTorch runs this program to its end. tinygrad_edu stops in line 2, "
-        )
+        said = "Only PyTorch runs this program to its end. tinygrad_edu stops in line 2, "
+        assert comparison.verdict.startswith(said)
         assert "Fourier transforms are not built" in comparison.verdict and not comparison.agree
         result = ComparisonView(comparison).result
         badge = result["badge"]
@@ -374,10 +366,8 @@ def test_a_table_has_short_numbers_and_a_double_made_of_floats_is_as_precise_as_
 
 
 def test_no_toggle_turns_a_picture_around():
-    explorer = viz.explore(
-        "w = T.tensor(1.0, requires_grad=True)\nv = w\n" + "v = v * w\n" * 4 + "v.backward()", split=True
-    )
-    directions = []
+    program = "w = T.tensor(1.0, requires_grad=True)\nv = w\n" + "v = v * w\n" * 4 + "v.backward()"
+    explorer, directions = viz.explore(program, split=True), []
     for state in ({}, {"no_grad": [5]}, {"requires_grad": {"w": False}}, {"retain_grad": ["v"]}, {}):
         explorer.request = {"state": state, "seq": len(directions)}
         directions.append([side["scene"]["views"]["values"]["direction"] for side in explorer.result["sides"]])
@@ -459,11 +449,8 @@ def test_a_way_out_is_tried_without_observation(monkeypatch):
 def test_the_end_of_a_long_print_begins_with_a_whole_line():
     explorer = viz.explore("w = T.tensor(1.0)\nfor step in range(2000):\n    print('step', step)")
     printed = explorer.result["sides"][0]["stdout"].splitlines()
-    assert (
-        printed[0].endswith("characters printed before this are hidden")
-        and printed[1].startswith("step ")
-        and printed[-1] == "step 1999"
-    )
+    assert printed[0].endswith("characters printed before this are hidden")
+    assert printed[1].startswith("step ") and printed[-1] == "step 1999"
 
 
 def test_a_switch_that_goes_back_runs_nothing_again_and_an_import_from_elsewhere_always_runs(monkeypatch):
@@ -473,8 +460,7 @@ def test_a_switch_that_goes_back_runs_nothing_again_and_an_import_from_elsewhere
     )
 
     def pressed(program):
-        made = viz.explore(program)
-        accounts = []
+        made, accounts = viz.explore(program), []
         for number, state in enumerate([{"no_grad": [2]}, {}, {"no_grad": [2]}, {}], start=1):
             if number == 3:
                 runs.clear()
@@ -518,8 +504,7 @@ def test_what_a_program_sets_does_not_reach_the_next_one(change, shows):
         assert [one.error for one in explorer._recordings.values()] == [None, None]
         return [one.stdout for one in explorer._recordings.values()]
 
-    before = printed(program)
-    within = printed(f"{change}\n{program}")
+    before, within = printed(program), printed(f"{change}\n{program}")
     assert within != before or "device" in change  # ours has one device, so nothing shows it
     assert printed(program) == before
     for engine in ("tinygrad_edu", "torch"):

@@ -12,8 +12,6 @@ from viz.experiments.listing import read_back
 from viz.experiments.program import parse
 from viz.experiments.switches import SWITCHES, offers, pressed, presses
 
-pytest.importorskip("torch")
-
 PROGRAM = """\
 x = T.tensor([1.0, 2.0])
 w = T.tensor([0.3, -0.7], requires_grad=True)
@@ -67,9 +65,7 @@ def test_the_listing_as_it_is_shown_is_the_program_that_ran_on_both_engines(stat
         assert told(shown) == told(again)
 
 
-@pytest.mark.parametrize(
-    "state", combinations([offer for offer in OFFERED if offer["path"][0] not in WORDS], 60), ids=str
-)
+@pytest.mark.parametrize("state", combinations([one for one in OFFERED if one["path"][0] not in WORDS], 60), ids=str)
 def test_a_listing_is_read_back_into_the_switches_that_made_it(state):
     if "backwards" not in state:  # of one call
         state = {name: held for name, held in state.items() if name not in ("retain_graph", "zero_grad")}
@@ -97,9 +93,8 @@ def test_a_line_written_by_hand_is_a_change_that_both_engines_answer():
     explorer = viz.explore(PROGRAM)
     explorer.request = {"state": {}, "text": text_of(explorer, ("d = w * x", "d = w * x * x")), "seq": 1}
     assert explorer.result["code"][3] == "d = w * x * x"
-    assert explorer.result["account"].startswith(
-        "Line 4 is rewritten: MulBackward0 is recorded; L = 0.64 + 316.8 = 317.5 (was 89)"
-    )
+    said = "Line 4 is rewritten: MulBackward0 is recorded; L = 0.64 + 316.8 = 317.5 (was 89)"
+    assert explorer.result["account"].startswith(said)
     assert explorer.result["verdict"]["agree"]
     assert explorer.program["source"][3] == "d = w * x * x"
     assert explorer.state == {"source": "\n".join(explorer.program["source"])}
@@ -107,9 +102,8 @@ def test_a_line_written_by_hand_is_a_change_that_both_engines_answer():
 
 def test_what_a_switch_would_write_turns_the_switch_on_when_it_is_written_by_hand():
     explorer = viz.explore(PROGRAM)
-    by_hand = text_of(
-        explorer, ("d = w * x", "with T.no_grad():\n    d = w * x"), ("L.backward()", "L.backward()\nL.backward()")
-    )
+    twice = ("L.backward()", "L.backward()\nL.backward()")
+    by_hand = text_of(explorer, ("d = w * x", "with T.no_grad():\n    d = w * x"), twice)
     explorer.request = {"state": {}, "text": by_hand, "seq": 1}
     assert explorer.result["state"] == {"no_grad": [4], "backwards": 2}
     assert "\n".join(explorer.result["code"]) == by_hand
@@ -155,9 +149,8 @@ def test_the_sentence_about_a_dragged_number_compares_with_where_the_drag_began(
     explorer = viz.explore(PROGRAM)
     for seq, number in enumerate(("2", "3"), 1):  # one that is written in any line
         explorer.request = {"state": {}, "text": PROGRAM.replace("- 1.0", f"- {number}.0"), "drag": "a", "seq": seq}
-    assert explorer.result["account"].startswith(
-        "Line 9 has 3.0 instead of 1.0: L = 1.44 + 130 = 131.4 (was 89); w.grad[1] = −136.8 × 2"
-    )
+    said = "Line 9 has 3.0 instead of 1.0: L = 1.44 + 130 = 131.4 (was 89); w.grad[1] = −136.8 × 2"
+    assert explorer.result["account"].startswith(said)
 
 
 def test_the_verdict_says_where_the_engines_differ_and_an_error_of_both_is_shown_once():

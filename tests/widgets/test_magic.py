@@ -11,9 +11,9 @@ import sys
 import traceback
 import tracemalloc
 from collections.abc import Iterator
-from importlib.util import find_spec
 
 import pytest
+import torch
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
@@ -26,11 +26,7 @@ from viz.widgets.comparison import ComparisonView
 from viz.widgets.player import Player
 
 pytestmark = pytest.mark.outer
-
-ENGINES = [
-    CORE,
-    pytest.param(TORCH, marks=pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")),
-]
+ENGINES = [CORE, TORCH]
 
 
 @pytest.fixture
@@ -71,7 +67,6 @@ def test_names_go_both_ways_between_the_cell_and_the_notebook_each_time_that_it_
 
 
 def test_the_engine_is_the_one_that_the_cell_names(shell, shown):
-    pytest.importorskip("torch")
     shell.run_cell("import torch\na = torch.tensor(2.0, requires_grad=True)")
     shell.run_cell("%%autograd\nb = a * a").raise_error()
     shell.run_cell("%%autograd --engine torch\nc = T.ones(2)").raise_error()
@@ -84,7 +79,6 @@ def test_the_engine_is_the_one_that_the_cell_names(shell, shown):
 )
 @pytest.mark.parametrize("magic", ["autograd", "diagnose"])
 def test_the_engine_is_that_of_a_function_of_an_earlier_cell(shell, shown, capsys, magic, call):
-    pytest.importorskip("torch")
     shell.run_cell("""import torch
 model = torch.nn.Linear(2, 1)
 def train():
@@ -103,7 +97,6 @@ t = Trainer()""")
 
 
 def test_a_cell_with_an_absent_name_is_told_how_to_see_it_on_pytorch_where_it_is_shown(shell, shown):
-    pytest.importorskip("torch")
     cell = "x = T.ones(4, requires_grad=True)\ny = T.fft.fft(x).abs().sum()\ny.backward()"
     with capture_output() as output:
         result = shell.run_cell(f"%%autograd\n{cell}")
@@ -121,10 +114,8 @@ def test_a_cell_with_an_absent_name_is_told_how_to_see_it_on_pytorch_where_it_is
 
 def test_an_exception_is_marked_and_shown_with_the_lines_of_the_cell_and_the_mistake_by_its_name(shell, shown):
     with capture_output() as output:
-        result = shell.run_cell(
-            "%%autograd\ndef g(v):\n    v.backward()\nw = T.tensor(2.0, requires_grad=True)\nL = w * w\ng(L)\ng(L)",
-            store_history=True,
-        )
+        cell = "%%autograd\ndef g(v):\n    v.backward()\nw = T.tensor(2.0, requires_grad=True)\nL = w * w\ng(L)\ng(L)"
+        result = shell.run_cell(cell, store_history=True)
     assert isinstance(result.error_in_exec, RuntimeError)
     last = shown[0].scene["steps"][-1]
     assert (last["phase"], last["line"]) == ("error", 2)
@@ -142,7 +133,6 @@ def test_an_exception_is_marked_and_shown_with_the_lines_of_the_cell_and_the_mis
 
 
 def test_compare_runs_the_cell_on_both_engines_and_changes_nothing_in_the_notebook(shell, shown):
-    pytest.importorskip("torch")
     shell.run_cell("k = 4.0\nw = tg.tensor(2.0, requires_grad=True)\nseen = []")
     shell.run_cell("%%autograd --compare --step\nseen.append(1)\nv = w * 1\n(w * k + v).backward()").raise_error()
     assert shell.user_ns["w"].grad is None and shell.user_ns["seen"] == [] and "v" not in shell.user_ns
@@ -184,9 +174,10 @@ def test_the_value_of_the_last_line_is_the_value_of_the_cell(shell, shown):
 
 
 def test_what_a_cell_defines_is_there_in_later_cells_with_its_source(shell, shown):
-    shell.run_cell(
+    twice = (
         "%%autograd\nclass Twice:\n    def __call__(self, v):\n        return v * 2\ndef f(v):\n    return Twice()(v)"
     )
+    shell.run_cell(twice)
     for number in range(40):  # far more cells than are kept of other programs
         shell.run_cell(f"%%autograd\nn = {number}")
     shell.run_cell("import inspect\ny = f(tg.tensor(2.0))\ntext = inspect.getsource(f)").raise_error()
@@ -215,15 +206,13 @@ def test_whatever_runs_is_recorded(shell, shown, lines, count):
 
 
 def test_lines_of_ipython_run_inside_the_cell_and_stand_in_it_as_written(shell, shown, capfd):
-    shell.run_cell(
-        "%%autograd\n!echo from the shell\nw = T.tensor(2.0, requires_grad=True)\n%time y = w * w\ny.backward()"
-    ).raise_error()
+    cell = "%%autograd\n!echo from the shell\nw = T.tensor(2.0, requires_grad=True)\n%time y = w * w\ny.backward()"
+    shell.run_cell(cell).raise_error()
     assert "from the shell" in capfd.readouterr().out
     assert shell.user_ns["w"].grad.item() == 4.0
     assert shown[0].scene["source"][0::2] == ["!echo from the shell", "%time y = w * w"]
-    assert ["line", "3"] in next(
-        rows for rows in shown[0].scene["details"].values() if ["node", "MulBackward0"] in rows
-    )
+    details = shown[0].scene["details"].values()
+    assert ["line", "3"] in next(rows for rows in details if ["node", "MulBackward0"] in rows)
 
 
 def test_t_means_what_the_notebook_or_the_cell_means_by_it(shell, shown):
@@ -310,7 +299,6 @@ def test_an_endless_loop_is_interrupted_and_the_next_cell_works(shell, shown, fo
 
 
 def test_tensors_of_both_engines_in_one_cell_are_told_apart_in_a_sentence(shell, shown, capsys):
-    torch = pytest.importorskip("torch")
     shell.user_ns.update(t=torch.tensor(2.0), w=tg.tensor(2.0))
     shell.run_cell("%%autograd\na = t * 2\nb = w * 2").raise_error()
     assert "the picture shows torch's part. For the other: %%autograd --engine tinygrad_edu" in capsys.readouterr().out
@@ -323,9 +311,8 @@ def test_tensors_of_both_engines_in_one_cell_are_told_apart_in_a_sentence(shell,
 def test_a_figure_that_the_cell_draws_and_closes_is_left_alone(shell, shown):
     from matplotlib import pyplot
 
-    shell.run_cell(
-        "%%autograd\nimport matplotlib.pyplot as plt\ny = T.ones(2) * 2\nplt.plot(y.numpy())\nplt.close('all')"
-    ).raise_error()
+    cell = "%%autograd\nimport matplotlib.pyplot as plt\ny = T.ones(2) * 2\nplt.plot(y.numpy())\nplt.close('all')"
+    shell.run_cell(cell).raise_error()
     assert pyplot.get_fignums() == [] and shell.user_ns["y"].tolist() == [2.0, 2.0]
 
 
@@ -415,55 +402,34 @@ def test_importing_viz_brings_the_magic_once_and_the_first_diagnosis_of_a_notebo
     assert "1 finding, certain." in shown.stdout, shown
 
 
-@pytest.mark.parametrize(
-    ("code", "read", "bound"),
-    [
-        ("p = w", "w", "p"),
-        ("p, (q, *r) = w", "w", "p q r"),
-        ("[p, q] = w", "w", "p q"),
-        ("p = q = w", "w", "p q"),
-        ("p: int = w", "w int", "p"),
-        ("p: int", "int", ""),
-        ("p = p * 2", "p", "p"),
-        ("p += w", "p w", "p"),
-        ("p = w\np += 1", "w", "p"),
-        ("p[0] = q.r = w", "p q w", ""),
-        ("print(p := w, p)", "print w", "p"),
-        ("for p, q in w:\n    r = p", "w", "p q r"),
-        ("for p in p: pass", "p", "p"),
-        ("while w:\n    p = w\nprint(p)", "w print", "p"),
-        ("with w as (p, q), p.r as s: q", "w", "p q s"),
-        ("try:\n    p = w\nexcept E as q:\n    q\nelse:\n    p", "w E", "p q"),
-        ("import p, q.r, s as t\nfrom u import v, x as y", "", "p q t v y"),
-        ("def p(a, b=w):\n    c = a\n    return b, c, d", "w d", "p"),
-        ("async def p(): pass", "", "p"),
-        ("class p(w):\n    a = 1\n    b = a", "w", "p"),
-        ("p = lambda a, *b, c=w: (a, b, c, d)", "w d", "p"),
-        ("p = [a for a in w if a]", "w", "p"),
-        ("p = {a: b for a, b in w}", "w", "p"),
-        ("p = [(q := a) for a in w]", "w", "p q"),
-        ("match w:\n    case [p, *q]: pass\n    case {'a': r, **s}: pass\n    case t: t", "w", "p q r s t"),
-        ("if w: p = 1\nelse: p = 2\np", "w", "p"),
-        ("if w: p = 1\np", "w p", "p"),
-        ("if w: p = 1\nelse: p", "w p", "p"),
-        ("del p", "p", ""),
-    ],
-)
+CODE_ROWS = [("p = w", "w", "p"), ("p, (q, *r) = w", "w", "p q r"), ("[p, q] = w", "w", "p q")]
+CODE_ROWS += [("p = q = w", "w", "p q"), ("p: int = w", "w int", "p"), ("p: int", "int", ""), ("p = p * 2", "p", "p")]
+CODE_ROWS += [("p += w", "p w", "p"), ("p = w\np += 1", "w", "p"), ("p[0] = q.r = w", "p q w", "")]
+CODE_ROWS += [("print(p := w, p)", "print w", "p"), ("for p, q in w:\n    r = p", "w", "p q r")]
+CODE_ROWS += [("for p in p: pass", "p", "p"), ("while w:\n    p = w\nprint(p)", "w print", "p")]
+CODE_ROWS += [("with w as (p, q), p.r as s: q", "w", "p q s")]
+CODE_ROWS += [("try:\n    p = w\nexcept E as q:\n    q\nelse:\n    p", "w E", "p q")]
+CODE_ROWS += [("import p, q.r, s as t\nfrom u import v, x as y", "", "p q t v y")]
+CODE_ROWS += [("def p(a, b=w):\n    c = a\n    return b, c, d", "w d", "p"), ("async def p(): pass", "", "p")]
+CODE_ROWS += [("class p(w):\n    a = 1\n    b = a", "w", "p"), ("p = lambda a, *b, c=w: (a, b, c, d)", "w d", "p")]
+CODE_ROWS += [("p = [a for a in w if a]", "w", "p"), ("p = {a: b for a, b in w}", "w", "p")]
+CODE_ROWS += [("p = [(q := a) for a in w]", "w", "p q")]
+CODE_ROWS += [("match w:\n    case [p, *q]: pass\n    case {'a': r, **s}: pass\n    case t: t", "w", "p q r s t")]
+CODE_ROWS += [("if w: p = 1\nelse: p = 2\np", "w", "p"), ("if w: p = 1\np", "w p", "p")]
+CODE_ROWS += [("if w: p = 1\nelse: p", "w p", "p"), ("del p", "p", "")]
+
+
+@pytest.mark.parametrize(("code", "read", "bound"), CODE_ROWS)
 def test_which_names_a_cell_reads_before_it_gives_them_a_value(code, read, bound):
     assert flow(ast.parse(code)) == (set(read.split()), set(bound.split()))
 
 
-@pytest.mark.parametrize(
-    "cell",
-    [
-        "p, q = w * 2, w * 3\nr = p + q",
-        "[p, *q] = [w * 2, w * 3]",
-        "for i in range(2):\n    p = w * i\n    q = p + 1",
-        "print(p := w * 3)",
-        "with tg.enable_grad() as p:\n    q = w * 2",
-        "p: object = w * 2",
-    ],
-)
+CELLS = ["p, q = w * 2, w * 3\nr = p + q", "[p, *q] = [w * 2, w * 3]"]
+CELLS += ["for i in range(2):\n    p = w * i\n    q = p + 1", "print(p := w * 3)"]
+CELLS += ["with tg.enable_grad() as p:\n    q = w * 2", "p: object = w * 2"]
+
+
+@pytest.mark.parametrize("cell", CELLS)
 def test_a_cell_that_runs_again_does_not_draw_its_last_run(shell, shown, cell):
     shell.run_cell("w = tg.tensor(2.0, requires_grad=True)")
     for _ in range(2):

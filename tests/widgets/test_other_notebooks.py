@@ -8,7 +8,6 @@ import sys
 import pytest
 
 pytestmark = pytest.mark.outer
-
 PROGRAM = "w = T.tensor(3.0, requires_grad=True)\nL = w * w\nL.backward()"
 
 MARIMO = f"""

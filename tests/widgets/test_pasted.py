@@ -64,18 +64,9 @@ def test_what_only_shows_something_is_not_missed(monkeypatch):
     for name in [name for name in sys.modules if name.partition(".")[0] in ("tqdm", "matplotlib")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "path", [])
-    lines = [
-        "from tqdm import tqdm",
-        "import matplotlib.pyplot as plt",
-        "fig, ax = plt.subplots()",
-        "w = T.ones(1, requires_grad=True)",
-    ]
-    lines += [
-        "bar = tqdm(range(3))",
-        "for i in bar:",
-        "    bar.set_description('x')",
-        "    (w * i).sum().backward()",
-        "plt.show()",
-    ]
+    lines = ["from tqdm import tqdm", "import matplotlib.pyplot as plt", "fig, ax = plt.subplots()"]
+    lines += ["w = T.ones(1, requires_grad=True)"]
+    loop = ["bar = tqdm(range(3))", "for i in bar:", "    bar.set_description('x')", "    (w * i).sum().backward()"]
+    lines += [*loop, "plt.show()"]
     recording = viz.record("\n".join(lines), "tinygrad_edu")
     assert (recording.error, recording.tensors["w"]["grad"]["data"]) == (None, [3.0])

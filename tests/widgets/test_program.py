@@ -24,19 +24,11 @@ def edited(source, **edits):
 
 def test_the_parts_of_a_program_are_found():
     program = parse(LINE)
-    assert [(i.name, i.line, i.value, i.requires_grad) for i in program.inputs] == [
-        ("x", 2, 2.0, False),
-        ("y", 3, 1.0, False),
-        ("w", 4, 0.3, True),
-        ("b", 5, 0.1, True),
-    ]
+    inputs = [("x", 2, 2.0, False), ("y", 3, 1.0, False), ("w", 4, 0.3, True), ("b", 5, 0.1, True)]
+    assert [(i.name, i.line, i.value, i.requires_grad) for i in program.inputs] == inputs
     assert program.values == ("d", "e", "L")
-    assert [(line.first, line.last, line.kind) for line in program.lines][4:] == [
-        (6, 6, "compute"),
-        (7, 8, "compute"),
-        (9, 9, "compute"),
-        (10, 10, "backward"),
-    ]
+    kinds = [(6, 6, "compute"), (7, 8, "compute"), (9, 9, "compute"), (10, 10, "backward")]
+    assert [(line.first, line.last, line.kind) for line in program.lines][4:] == kinds
     assert program.passes == set()
 
 
@@ -122,9 +114,7 @@ V, B, KEEP = "v = T.tensor(2.0, requires_grad=True)\n", "L.backward()", "L.backw
         (STEPS, {"zero_grad": True}, "for i in range(2):\n    w.grad = None\n    (w * w).sum().backward()"),
     ],
 )
-def test_every_pass_but_the_last_keeps_the_graph_and_gradients_are_cleared_before_every_pass_but_the_first(
-    source, edits, end
-):
+def test_every_pass_but_the_last_keeps_the_graph_and_gradients_are_cleared_before_all_but_the_first(source, edits, end):
     first = source.splitlines()[1 if source != STEPS else 0]
     assert edited(source, **edits).endswith(f"{first}\n{end}")
     assert parse(KEEP).passes == {"retain_graph"}
@@ -142,10 +132,8 @@ def needy(T, missing):
 
 def test_a_function_is_its_body_and_the_names_it_sees():
     program = parse(scaled)
-    assert program.source.splitlines() == [
-        "v = T.tensor([1.0, 2.0], requires_grad=True)",
-        "result = (v * factor).sum()",
-    ]
+    lines = ["v = T.tensor([1.0, 2.0], requires_grad=True)", "result = (v * factor).sum()"]
+    assert program.source.splitlines() == lines
     assert program.namespace == {"factor": 3.0}
 
 

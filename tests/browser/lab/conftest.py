@@ -3,8 +3,6 @@
 A parallel run gives this folder to one process: to load a server or a page of JupyterLab takes longer than most tests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,9 +15,8 @@ from support.harness import Desk, Lab, start_lab
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     from support.forked_kernels import CONFIGURATION  # Jupyter's server, which no other test needs
 
-    with start_lab(
-        tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("lessons"), configuration=CONFIGURATION
-    ) as running:
+    home, lessons = (tmp_path_factory.mktemp(name) for name in ("home", "lessons"))
+    with start_lab(home, lessons, configuration=CONFIGURATION) as running:
         yield running
 
 

@@ -1,7 +1,5 @@
 """The builder in real JupyterLab: clicks and keys make a graph, and Python knows about it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

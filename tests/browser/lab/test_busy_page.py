@@ -1,7 +1,5 @@
 """Widgets on a page so busy that anywidget gives up on them: each still receives what Python sends."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -9,7 +7,6 @@ from playwright.sync_api import expect
 from support.hands import Hands
 
 pytestmark = pytest.mark.outer(start=3)
-
 PROGRAM = "w = T.tensor(2.0, requires_grad=True)\\nL = w * w\\nL.backward()"
 TRAINED = """
 def bowl(T):

@@ -1,7 +1,5 @@
 """The comparison in real JupyterLab: both engines step together, and what differs is listed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -9,7 +7,6 @@ from playwright.sync_api import expect
 from support.harness import complaints
 
 pytestmark = pytest.mark.outer(start=3)
-
 AGREE = "w = T.tensor(2.0, requires_grad=True)\\nL = w * w\\nL.backward()"
 DIFFER = "v = T.tensor(2.0, requires_grad=True)\\nk = 3.0 if T.__name__ == 'torch' else 2.0\\n(v * k).backward()"
 

@@ -1,7 +1,5 @@
 """The explorer in real JupyterLab: each toggle is clicked, and the graph, the table and the sentence answer."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re
@@ -14,16 +12,13 @@ from support.harness import complaints, eventually
 from support.stage_programs import LINE
 
 pytestmark = pytest.mark.outer(start=3)
-
-
 CELL = f"import viz\nexplorer = viz.explore('''{LINE}''')\nexplorer"
 
 
 @pytest.fixture(scope="module")
 def notebook(desk: Any) -> Any:
-    opened = desk.open(
-        desk.write("explorer.ipynb", CELL, "other = viz.explore('u = T.tensor(3.0)\\nv = u * u')\nother")
-    )
+    other = "other = viz.explore('u = T.tensor(3.0)\\nv = u * u')\nother"
+    opened = desk.open(desk.write("explorer.ipynb", CELL, other))
     opened.run_all()
     opened.page.locator(".tgv-explorer svg .node").first.wait_for()
     return opened
@@ -178,8 +173,7 @@ def test_the_listing_is_edited_by_hand_and_a_syntax_error_keeps_the_graph(hands:
 
 def test_any_number_of_the_code_is_dragged_and_the_sentence_looks_back_to_where_it_began(hands: Hands) -> None:
     changes = hands.undo_list.locator("option").count()
-    number = hands.line(6).locator(".tgv-drag")
-    box = number.bounding_box()
+    box = hands.line(6).locator(".tgv-drag").bounding_box()
     hands.page.mouse.move(box["x"] + 3, box["y"] + 5)
     hands.page.mouse.down()
     hands.page.mouse.move(box["x"] + 5, box["y"] + 5)

@@ -1,7 +1,5 @@
 """Each control of the explorer in real JupyterLab: the test uses it as a student does, and both engines answer."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -53,9 +51,7 @@ def hands(opened: Hands) -> Hands:
     ],
     ids=["a matrix", "a vector", "booleans", "a boolean", "a whole number", "a shape"],
 )
-def test_an_input_has_a_field_or_a_switch_of_its_kind(
-    hands: Hands, field: str, text: str | None, line: int, code: str
-) -> None:
+def test_an_input_has_a_control_of_its_kind(hands: Hands, field: str, text: str | None, line: int, code: str) -> None:
     hands.write(field, text) if text else hands.press(line, field)
     expect(hands.code(line)).to_have_text(code)
     expect(hands.row("w").last).to_have_text("✓")

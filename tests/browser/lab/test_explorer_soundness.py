@@ -1,7 +1,5 @@
 """The explorer when things go wrong: programs that never end, pages that reload, kernels that restart."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,6 @@ from support.hands import Hands
 from support.harness import eventually, uninvited
 
 pytestmark = pytest.mark.outer(start=3)
-
 PROGRAM = "w = T.tensor(2.0, requires_grad=True)\\nL = w * w\\nL.backward()"
 RELOADED = """async () => {
     const panel = window.jupyterapp.shell.currentWidget;
@@ -107,9 +104,7 @@ def test_a_restarted_kernel_leaves_three_pictures_and_sentences(notebook: Any) -
 
 
 @pytest.mark.parametrize("begins", ["in a cell", "by a toggle"])
-def test_what_never_ends_and_prints_is_interrupted_and_the_explorer_goes_on(
-    desk: Any, tmp_path: Path, begins: str
-) -> None:
+def test_what_never_ends_and_prints_is_interrupted_and_all_goes_on(desk: Any, tmp_path: Path, begins: str) -> None:
     runs, first = tmp_path / "runs", 2.0 if begins == "in a cell" else 1.0
     body = f"open('{runs}', 'a').close(); print('x' * 1_000_000)"
     program = f"a = T.tensor({first})\\nwhile a.item() > 1.5: {body}\\nc = a * a"
@@ -120,11 +115,8 @@ def test_what_never_ends_and_prints_is_interrupted_and_the_explorer_goes_on(
     else:
         notebook.run_all()
         hands.counts(recorded=0, unrecorded=1)
-        for value in (
-            "1.1",
-            "1.2",
-            "1.3",
-        ):  # JupyterLab's first messages come in the thread of the cell, the others not
+        # JupyterLab's first messages come in the thread of the cell, the others not.
+        for value in ("1.1", "1.2", "1.3"):
             hands.write("Value of a", value)
         hands.root.get_by_role("slider", name="Value of a", exact=True).fill("2")
     eventually(runs.exists, True)

@@ -1,7 +1,5 @@
 """The first lesson as a student meets it: run all, step the gradient to its leaf."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path
@@ -12,7 +10,6 @@ from playwright.sync_api import expect
 from support.harness import eventually
 
 pytestmark = pytest.mark.outer(start=3)
-
 LESSONS = Path(__file__).parents[3] / "notebooks"
 FIRST = "01_slopes_and_local_derivatives"
 

@@ -9,7 +9,6 @@ from playwright.sync_api import expect
 from support.harness import eventually
 
 pytestmark = pytest.mark.outer(start=3)
-
 LESSONS = Path(__file__).parents[3] / "notebooks"
 
 
@@ -17,9 +16,8 @@ def test_what_answers_a_question_is_covered_until_it_was_answered_or_is_wanted_a
     asked = """
 from viz.widgets.predict import predict
 predict("What is `2 + 2`?", {"4": "Yes.", "5": "One too many."}, right="4", covers=2)"""
-    notebook = desk.open(
-        desk.write("covered.ipynb", asked, "print(2 + 2)", "#!md As `2 + 2` is 4", "print('next')", asked, "4")
-    )
+    cells = (asked, "print(2 + 2)", "#!md As `2 + 2` is 4", "print('next')", asked, "4")
+    notebook = desk.open(desk.write("covered.ipynb", *cells))
     notebook.run_all()
     cards = notebook.page.locator(".tgv-predict")
     answer, text, after, last = (notebook.page.locator(".jp-Cell").nth(number) for number in (1, 2, 3, 5))
@@ -45,9 +43,7 @@ def test_after_the_first_shift_and_enter_the_picture_and_its_play_button_are_in_
 
 
 def test_a_drawn_network_is_in_sight_though_the_next_cell_is_long(desk) -> None:
-    draw = (
-        "import torch, viz\nviz.draw(torch.nn.Sequential(*(torch.nn.Linear(4, 4) for _ in range(9))), torch.ones(1, 4))"
-    )
+    draw = "import torch as t, viz\nviz.draw(t.nn.Sequential(*(t.nn.Linear(4, 4) for _ in range(9))), t.ones(1, 4))"
     _run_first_cell(desk, desk.write("drawn.ipynb", draw, "1\n" * 40), ".tgv-network svg")
 
 
@@ -69,9 +65,8 @@ def _run_first_cell(desk, path, *parts: str) -> None:
 
 def test_a_word_lights_its_node_in_the_nearest_picture_and_the_node_its_word(desk) -> None:
     play = "import viz\nviz.record('''w = T.tensor(2.0, requires_grad=True)\nL = w * 3\nL.backward()''').play()"
-    notebook = desk.open(
-        desk.write("point.ipynb", play, "#!md The [`w`](#node=w) meets the [product](#node=MulBackward0).")
-    )
+    words = "#!md The [`w`](#node=w) meets the [product](#node=MulBackward0)."
+    notebook = desk.open(desk.write("point.ipynb", play, words))
     notebook.run_all()
     page = notebook.page
     frame = page.locator(".tgv-player .tgv-frame")

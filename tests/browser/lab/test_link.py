@@ -1,7 +1,5 @@
 """The button for a link in real JupyterLab: the explorer and `%%autograd` copy an address that carries the program."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -10,14 +8,13 @@ from playwright.sync_api import expect
 from viz.export.link import unpacked
 
 pytestmark = pytest.mark.outer(start=3)
-
 BASE = "https://example.org/explore.html"
 PROGRAM = "w = T.tensor(2.0, requires_grad=True)\nL = w * w\nL.backward()"
 CLIPBOARD = "() => { window.copied = []; navigator.clipboard.writeText = async text => { window.copied.push(text); }; }"
-CELLS = {
-    "explorer": f"import os\nos.environ['TINYGRAD_EDU_EXPLORE'] = '{BASE}'\nimport viz\nviz.explore('''{PROGRAM}''')",
-    "player": f"%%autograd\n{PROGRAM}",
-}
+CELLS = {"player": f"%%autograd\n{PROGRAM}"}
+CELLS["explorer"] = (
+    f"import os\nos.environ['TINYGRAD_EDU_EXPLORE'] = '{BASE}'\nimport viz\nviz.explore('''{PROGRAM}''')"
+)
 
 
 def test_the_explorer_and_autograd_copy_a_link_of_their_program(desk: Any) -> None:

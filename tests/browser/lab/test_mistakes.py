@@ -1,7 +1,5 @@
 """The mistakes and `%%autograd` in real JupyterLab: buttons, keys, themes, a missing kernel, no violation of WCAG."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -83,9 +81,7 @@ def test_code_graph_and_steps_of_a_mistake_share_a_screen_of_768_pixels_and_no_f
         assert root.evaluate(places) == before
 
 
-def test_what_is_tried_by_key_shows_what_it_changes_and_pytorch_stands_behind_the_badge(
-    notebook: Any, root: Any
-) -> None:
+def test_what_is_tried_by_key_shows_its_effect_and_pytorch_stands_behind_the_badge(notebook: Any, root: Any) -> None:
     way(root, "retain_graph=True").press("Enter")
     expect(root.locator(".tgv-effect")).to_contain_text("does not fix it")
     expect(root.locator(".tgv-error")).to_contain_text("modified by an inplace operation")
@@ -122,11 +118,8 @@ def test_without_a_kernel_what_was_seen_is_there_and_the_rest_says_what_to_do(no
 
 
 def test_a_cell_under_autograd_grows_its_graph_and_an_exception_has_its_place_and_name(desk: Any) -> None:
-    cells = [
-        "%load_ext viz\nimport tinygrad_edu as tg\nw = tg.tensor(2.0, requires_grad=True)",
-        MAGIC_LOOP,
-        MAGIC_ERROR,
-    ]
+    cells = ["%load_ext viz\nimport tinygrad_edu as tg\nw = tg.tensor(2.0, requires_grad=True)", MAGIC_LOOP]
+    cells += [MAGIC_ERROR]
     opened = desk.open(desk.write("magic.ipynb", *cells))
     opened.run_all()
     # Run All stops at the cell that raises, after it has shown its picture.

@@ -1,7 +1,5 @@
 """The player in real JupyterLab: every control, by pointer and by key, and what remains of it without a kernel."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """The playground in real JupyterLab: it plays on both engines, nothing moves, keys suffice, axe finds nothing."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -63,8 +61,7 @@ def test_it_plays_on_both_engines_side_by_side_and_nothing_moves(root: Any) -> N
 def test_keys_train_put_points_and_open_a_step(root: Any) -> None:
     page = root.page
     root.get_by_role("button", name="own points").press("Enter")
-    plane = root.get_by_role("application")
-    plane.focus()
+    root.get_by_role("application").focus()
     for key in ("ArrowRight", "ArrowUp", "Enter"):
         page.keyboard.press(key)
     expect(root.locator(".tgv-ground-plane .point")).to_have_count(7)

@@ -1,7 +1,5 @@
 """Prediction, slope, builder and a diagnosis in real JupyterLab: no violation of WCAG; they outlive their kernel."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any
@@ -62,8 +60,7 @@ def test_axe_finds_nothing(notebook: Any, theme: str) -> None:
 
 
 def test_a_report_steps_the_gradient_back_to_where_it_ends(notebook: Any) -> None:
-    report = notebook.page.locator(".tgv-diagnosis")
-    path = report.locator(".tgv-cause")
+    path = notebook.page.locator(".tgv-diagnosis").locator(".tgv-cause")
     expect(path.locator("svg .error")).to_contain_text("detach")
     path.get_by_role("button", name="One step", exact=True).press("Enter")
     expect(path.locator(".tgv-cause-said")).to_contain_text("Backward:")

@@ -4,8 +4,7 @@ The explorer shows all twenty programs on a laptop; a few stand for the other wi
 has the rest.
 """
 
-from __future__ import annotations
-
+import functools
 import random
 from typing import Any
 
@@ -15,7 +14,6 @@ from support.harness import eventually, rest, uninvited
 from support.stage_programs import HELD_OUT, PROGRAMS
 
 pytestmark = pytest.mark.outer(start=3)
-
 SIZES = {"laptop": (1366, 768), "desktop": (1920, 1080)}
 WIDGETS = {"player": "viz.record({!r}).play()", "explorer": "viz.explore({!r})", "comparison": "viz.compare({!r})"}
 STAND_FOR_ALL = {"attention", "inplace error"}  # a network as wide as the stage, and a program that fails
@@ -87,16 +85,13 @@ def bench(request: Any, desk: Any) -> Any:
     return Bench(desk, request.param), request.param
 
 
-laptop_and_long = pytest.mark.parametrize(
-    "bench", ["laptop", pytest.param("desktop", marks=pytest.mark.long)], indirect=True
-)
+LONG = functools.partial(pytest.param, marks=pytest.mark.long)
+laptop_and_long = pytest.mark.parametrize("bench", ["laptop", LONG("desktop")], indirect=True)
 
 
 @laptop_and_long
 @pytest.mark.parametrize("widget", ["player", "comparison"])  # of the explorer, the next test
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in STAND_FOR_ALL else pytest.mark.long) for name in PROGRAMS]
-)
+@pytest.mark.parametrize("name", [name if name in STAND_FOR_ALL else LONG(name) for name in PROGRAMS])
 def test_the_whole_graph_is_on_the_stage_and_can_be_read(bench: Any, widget: str, name: str) -> None:
     shown, size = bench
     root = shown.show(widget, PROGRAMS[name])
@@ -164,17 +159,15 @@ def test_nothing_that_can_be_pressed_moves_in_thirty_presses(bench: Any, widget:
     buttons = root.locator("button:visible:not(.tgv-line):not([role=menuitem])")
     before = root.evaluate(PLACES)
     for _ in range(30):
-        button = buttons.nth(chosen.randrange(buttons.count()))
-        button.evaluate("one => one.click()")
+        buttons.nth(chosen.randrange(buttons.count())).evaluate("one => one.click()")
         shown.page.wait_for_function("() => !document.querySelector('.tgv[aria-busy=true]')")
         after = root.evaluate(PLACES)
         moved = {name: (place, after[name]) for name, place in before.items() if name in after and after[name] != place}
         assert moved == {}
         # The ways to fix an error go with it, and may come back with others.
         before = {**{name: place for name, place in before.items() if "Ways to fix" not in name}, **after}
-    uninvited[:] = [
-        told for told in uninvited if not told.startswith("clipboard: explore.html#")
-    ]  # the copies of a link
+    # Links were copied.
+    uninvited[:] = [told for told in uninvited if not told.startswith("clipboard: explore.html#")]
 
 
 @laptop_and_long

@@ -1,7 +1,5 @@
 """Training runs in real JupyterLab: they move, stop, continue, outlive their kernel, and work by keyboard alone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -49,9 +47,8 @@ class Card:
         """Wait until the bar stands further to the right than now."""
         expect(self.bar).to_be_visible()
         now = self.page.evaluate(f"number => {BAR}.value", self.number)
-        self.page.wait_for_function(
-            f"([number, now]) => !{BAR}.hidden && {BAR}.value > now", arg=[self.number, now], polling=50
-        )
+        moved = f"([number, now]) => !{BAR}.hidden && {BAR}.value > now"
+        self.page.wait_for_function(moved, arg=[self.number, now], polling=50)
 
     def stopped(self) -> int:
         """Wait until the run has stopped; how many steps there are, in the kernel and on the page."""
@@ -103,8 +100,7 @@ def test_it_is_worked_by_keyboard_alone(card: Card) -> None:
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    beside = card.root.get_by_role("button", name="lr=0.5")
-    expect(beside).to_have_attribute("aria-pressed", "true")
+    expect(card.root.get_by_role("button", name="lr=0.5")).to_have_attribute("aria-pressed", "true")
     expect(card.bar).to_be_hidden()
     card.slider.focus()
     page.keyboard.press("End")

@@ -1,7 +1,5 @@
 """A watched training in real JupyterLab: renewed while its cell runs, read by keyboard alone, no finding of axe."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

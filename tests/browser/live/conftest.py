@@ -1,7 +1,5 @@
 """The live site of some lessons, with explore.html: built once for these tests, served as any static host does."""
 
-from __future__ import annotations
-
 import functools
 import http.server
 import os

@@ -1,7 +1,5 @@
 """explore.html in real Chromium: a link carries a program, and whoever opens it runs it where it can reach nothing."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -17,7 +15,6 @@ from tinygrad_edu.course.site.live import examples
 from viz.export.link import unpacked
 
 pytestmark = pytest.mark.outer(start=3)
-
 SHOWN = "html[data-shown]"
 PROGRAMS = dict(examples.programs())
 HIS_PROGRESS = json.dumps({"mul_backward": {"points": 3, "of": 3}})
@@ -74,15 +71,11 @@ def kept(page: Any) -> str:
 
 
 AT_EACH_RUN = 6  # the long ring takes twenty
+ASKED = list(PROGRAMS)[:20]
+ASKED[AT_EACH_RUN:] = [pytest.param(question, marks=pytest.mark.long) for question in ASKED[AT_EACH_RUN:]]
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        pytest.param(question, marks=[pytest.mark.long] if at >= AT_EACH_RUN else [])
-        for at, question in enumerate(list(PROGRAMS)[:20])
-    ],
-)
+@pytest.mark.parametrize("question", ASKED)
 def test_a_link_round_trips_to_the_identical_stage(opened: Any, address: str, question: str) -> None:
     page = opened
     show(page, viz.link(PROGRAMS[question], address))
@@ -143,10 +136,8 @@ def test_a_link_of_python_shows_its_switches_its_view_and_its_step(opened: Any, 
 
 def test_thirty_lines_fit_into_two_kilobytes(address: str) -> None:
     lines = ["import torch", "import torch.nn as nn", "torch.manual_seed(0)"]
-    lines += [
-        f"layer_{at} = nn.Linear({at + 2}, {at + 3}); x_{at} = torch.randn(4, {at + 2}) * {at / 7:.3f}"
-        for at in range(27)
-    ]
+    line = "layer_{0} = nn.Linear({1}, {2}); x_{0} = torch.randn(4, {1}) * {3:.3f}"
+    lines += [line.format(at, at + 2, at + 3, at / 7) for at in range(27)]
     assert len(viz.link("\n".join(lines), address)) < 2000
 
 
@@ -247,9 +238,8 @@ def test_a_link_cannot_take_the_progress_of_the_course_nor_when_it_is_opened_in_
     assert other.evaluate("localStorage.getItem('tinygrad-edu:progress')") == HIS_PROGRESS
     (frame,) = [one for one in other.frames if one.parent_frame == other.main_frame]
     for place in (other, frame):
-        assert place.evaluate(
-            "[typeof stolen, document.querySelectorAll('script[src*=evil], foreignObject, article iframe').length]"
-        ) == ["undefined", 0]
+        evil = "document.querySelectorAll('script[src*=evil], foreignObject, article iframe')"
+        assert place.evaluate(f"[typeof stolen, {evil}.length]") == ["undefined", 0]
     assert outside == []
     assert {why for url, why in refused if not url.startswith("blob:")} == {"csp"}
     kept(other)
@@ -429,12 +419,8 @@ def test_a_program_that_needs_what_is_still_on_its_way_waits_for_it(fresh: Any, 
     held: list[Any] = []
     comes = False
     page.route("**/later/*", lambda route: route.continue_() if comes else held.append(route))
-    page.goto(
-        viz.link(
-            "model = T.nn.Linear(1, 1)\nout = T.nn.functional.softplus(model(T.ones(1, 1)))\nout.sum().backward()",
-            address,
-        )
-    )
+    program = "model = T.nn.Linear(1, 1)\nout = T.nn.functional.softplus(model(T.ones(1, 1)))\nout.sum().backward()"
+    page.goto(viz.link(program, address))
     page.wait_for_selector("html[data-python-ready]", state="attached")
     page.wait_for_timeout(1500)  # long enough to run it, if all were there
     expect(stage(page).locator(".tgv-error")).to_have_count(0)
@@ -448,12 +434,8 @@ def test_a_program_that_needs_what_is_still_on_its_way_waits_for_it(fresh: Any, 
 
 
 def test_what_is_wrong_is_told_with_its_line(opened: Any, address: str) -> None:
-    show(
-        opened,
-        viz.link(
-            "import torch\nw = torch.tensor(2.0, requires_grad=True)\nloss = (w * 3).detach()\nloss.backward()", address
-        ),
-    )
+    program = "import torch\nw = torch.tensor(2.0, requires_grad=True)\nloss = (w * 3).detach()\nloss.backward()"
+    show(opened, viz.link(program, address))
     opened.get_by_role("button", name="What is wrong here?").click()
     report = stage(opened).locator(".report")
     expect(report.locator("article").first).to_contain_text("line 3")
@@ -479,9 +461,7 @@ def test_it_is_clean_for_axe_in_both_themes(opened: Any, address: str) -> None:
         assert complaints(opened, "body") == []
 
 
-def test_pictures_a_film_of_all_steps_and_a_notebook_that_runs_are_saved(
-    opened: Any, address: str, tmp_path: Path
-) -> None:
+def test_pictures_a_film_of_all_steps_and_a_whole_notebook_are_saved(opened: Any, address: str, tmp_path: Path) -> None:
     from PIL import Image
 
     show(opened, viz.link(PROGRAMS["What does backward() do?"], address))
@@ -498,8 +478,7 @@ def test_pictures_a_film_of_all_steps_and_a_notebook_that_runs_are_saved(
             assert (picture.format, getattr(picture, "n_frames", 1)) == (kind.upper(), count)
             assert len(picture.convert("RGB").getcolors(1 << 24)) > 5
     cells = json.loads(files["notebook"].read_text())["cells"]
-    explorer = eval(cells[-1]["source"].removeprefix("import viz\n\n"), {"viz": viz})
-    assert explorer.program["lines"]
+    assert eval(cells[-1]["source"].removeprefix("import viz\n\n"), {"viz": viz}).program["lines"]
 
 
 @pytest.mark.long

@@ -1,7 +1,5 @@
 """`tinygrad-edu site --live`: Python, NumPy and Graphviz in the page, in real Chromium, without a network."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json
@@ -44,17 +42,14 @@ class Reader:
     def __init__(self, browser: Any, address: str) -> None:
         self.address, self.page = address, new_page(browser, color_scheme="light", service_workers="block")
         self.wrong: list[str] = []
-        self.page.on(
-            "console",
-            lambda message: (
-                message.type == "error" and "favicon" not in str(message.location) and self.wrong.append(message.text)
-            ),
-        )
+        self.page.on("console", self.said)
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on(
-            "request",
-            lambda request: request.url.startswith((address, "blob:", "data:")) or self.wrong.append(request.url),
-        )
+        here = (address, "blob:", "data:")
+        self.page.on("request", lambda asked: asked.url.startswith(here) or self.wrong.append(asked.url))
+
+    def said(self, message: Any) -> None:
+        if message.type == "error" and "favicon" not in str(message.location):
+            self.wrong.append(message.text)
 
 
 @pytest.fixture(scope="module")
@@ -93,8 +88,7 @@ def cell(page: Any, id: str) -> Any:
 
 
 def write(page: Any, id: str, text: str) -> None:
-    editor = cell(page, id).locator(".cm-content")
-    editor.click()
+    cell(page, id).locator(".cm-content").click()
     page.keyboard.press("Control+a")
     page.keyboard.insert_text(text)
 
@@ -111,7 +105,6 @@ PRINTED = """() => [...document.querySelectorAll("[class*=tag_cell-]")].map((cel
 PAGES = [
     path.relative_to(lessons_root()).with_suffix(".html").as_posix() for path in sorted(lessons_root().rglob("*.ipynb"))
 ]
-
 
 ANSWERS = {
     path.stem: {
@@ -318,9 +311,7 @@ cut = "w = T.tensor(2.0, requires_grad=True)\\nh = (w * 3).detach()\\nloss = h *
 viz.diagnose(cut, engine="tinygrad_edu")"""
 
 
-def test_what_draws_itself_by_a_script_in_jupyter_is_alive_here_and_no_script_of_an_output_runs(
-    page: Any, address: str
-) -> None:
+def test_what_draws_itself_in_jupyter_is_alive_here_and_no_script_of_an_output_runs(page: Any, address: str) -> None:
     page.goto(address + FIRST)
     id = page.evaluate(LAST)
     write(page, id, PIECES)
@@ -497,11 +488,8 @@ def texts(path: Path) -> Iterator[bytes]:
 
 
 def test_no_file_names_a_folder_of_the_machine_that_built_it(site: Path) -> None:
-    own = {
-        Path(tinygrad_edu.__file__).parents[1],
-        site,
-        *(Path(one) for one in (sys.prefix, sys.base_prefix) if len(one) > 8),
-    }
+    own = {Path(one) for one in (sys.prefix, sys.base_prefix) if len(one) > 8}
+    own |= {Path(tinygrad_edu.__file__).parents[1], site}
     names = [str(folder).encode() for folder in own]
     files = [path for path in site.rglob("*") if path.is_file()]
     assert any(b"Error detected in" in text for path in files if path.suffix == ".pack" for text in texts(path))
@@ -530,9 +518,8 @@ def test_in_firefox_input_asks_in_the_output_and_a_loop_ends_with_stop(address: 
         tab.evaluate("[...document.querySelectorAll('button')].find((one) => one.textContent.includes('Stop')).click()")
         tab.wait(f"{place}.querySelector('.live-state').textContent.includes('Stopped')")
     else:
-        assert "write the value into the program instead" in tab.evaluate(
-            f"{place}.querySelector('.traceback').textContent"
-        )
+        said = tab.evaluate(f"{place}.querySelector('.traceback').textContent")
+        assert "write the value into the program instead" in said
     assert tab.wrong == []
 
 
@@ -541,9 +528,8 @@ def test_in_firefox_the_front_page_plays_and_answers(address: str, tab: Any) -> 
     tab.open(address)
     tab.wait("document.querySelector('[data-plays] .tgv-controls [aria-label=Pause]')")
     tab.wait("document.querySelector('html[data-python-ready]')")
-    tab.evaluate(
-        "[...document.querySelectorAll('.tgv-pill')].find((pill) => pill.textContent.includes('no_grad')).click()"
-    )
+    pills = "[...document.querySelectorAll('.tgv-pill')]"
+    tab.evaluate(f"{pills}.find((pill) => pill.textContent.includes('no_grad')).click()")
     tab.wait("document.querySelector('.output.widget')?.textContent.includes('Line 4 now runs under no_grad')")
     assert tab.evaluate("document.querySelector('.tgv-badge').dataset.agree") == "true"
     assert tab.wrong == []

@@ -1,7 +1,5 @@
 """A reader who was here once reads and runs the course without a network, in real Chromium with a service worker."""
 
-from __future__ import annotations
-
 import functools
 import http.server
 import threading
@@ -12,7 +10,6 @@ import pytest
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.outer(start=3), pytest.mark.long]
-
 LESSON = "10_deep_networks/10_deep_networks.html"
 
 

@@ -1,7 +1,5 @@
 """Answers as students write them: right ones in many styles, and wrong ones with the mistake that each holds."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from pathlib import Path

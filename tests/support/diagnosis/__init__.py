@@ -13,8 +13,6 @@ prints its rates. Change no rule for one of its programs, or it measures nothing
 right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
