@@ -125,12 +125,60 @@ def test_what_is_printed_decides():
     assert (difference.ours, difference.theirs) == ("the loss is 6.0 in", "the loss is 6.0 at")
 
 
-OURS_ROWS = [("loss 0.12345678", "loss 0.12345684", True), ("loss 0.1234", "loss 0.1244", False)]
-OURS_ROWS += [("step 3", "step 4", False), ("<Exp at 0x7f00>", "<Exp object at 0x1234>", True)]
-OURS_ROWS += [("a 1", "a 1 2", False)]
+@pytest.mark.parametrize(
+    "line",
+    [
+        "print(T.ones(2).dtype, T.float32, T.Size([1]), type(T.ones(1)), T.nn.ReLU)",
+        "try: w.add_(1)\nexcept RuntimeError as e: print(e)",
+        "try: w.add_(1)\nexcept RuntimeError as e: print(repr(e), flush=True)",
+        "try: w.add_(1)\nexcept RuntimeError as e: print(f'error: {e}!')",
+        "try: w.numpy()\nexcept RuntimeError as e: print(repr(e))",
+        "try: T.tensor([1], requires_grad=True)\nexcept RuntimeError as e: print(e)",
+        "try: (v := w.exp()).mul_(2); v.sum().backward()\nexcept RuntimeError as e: print(e)",
+    ],
+)
+def test_what_differs_on_purpose_in_what_is_printed_decides_nothing(line):
+    comparison = viz.compare(f"w = T.ones(2, requires_grad=True)\n{line}")
+    assert comparison.agree and comparison.ours.stdout != comparison.theirs.stdout, repr(comparison)
 
 
-@pytest.mark.parametrize(("ours", "theirs", "same"), OURS_ROWS)
+@pytest.mark.parametrize(
+    ("line", "ours", "theirs"),
+    [
+        ("print(f'{object()}\\n{5 - ours}')", "4", "5"),
+        ("print('-' * 200, 5 - ours, 'end')", f"… {'-' * 59} 4 end", f"… {'-' * 59} 5 end"),
+        ("if ours: print(1)", "1", "nothing"),
+        (
+            "try: raise ValueError(f'loss is {5 + ours / 2:g}')\nexcept ValueError as e: print(e)",
+            "loss is 5.5",
+            "loss is 5",
+        ),
+        (
+            "try: T.ones(2) + T.ones(3 + ours)\nexcept RuntimeError as e: print(str(e)[25:60])",
+            "must match the size of tensor b (4)",
+            "must match the size of tensor b (3)",
+        ),
+    ],
+)
+def test_a_difference_in_what_is_printed_is_shown_where_it_is(line, ours, theirs):
+    (difference,) = viz.compare(f"ours = 'tinygrad' in T.__name__\n{line}").differences
+    assert (difference.what, difference.ours, difference.theirs) == ("output", ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "same"),
+    [
+        ("loss 0.12345678", "loss 0.12345684", True),
+        ("loss 0.1234", "loss 0.1244", False),
+        ("step 3", "step 4", False),
+        ("<Exp at 0x7f00>", "<Exp object at 0x1234>", True),
+        ("a 1", "a 1 2", False),
+        ("tinygrad_edu.float32.", "torch.float32.", True),
+        ("tinygrad_edu.float64.", "torch.float32.", False),
+        ("<class 'tinygrad_edu.nn.activations.ReLU'>", "<class 'torch.nn.modules.activation.ReLU'>", True),
+        ("tinygrad_edu.ones", "torch.zeros", False),
+    ],
+)
 def test_printed_numbers_may_differ_by_what_floats_may(ours, theirs, same):
     assert same_text(ours, theirs, 1e-4) == same
 

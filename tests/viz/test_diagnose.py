@@ -156,6 +156,39 @@ def test_a_custom_function_is_checked_where_nobody_sees_it(T):
     assert (report.findings[0].kind, report.stdout, len(calls)) == ("wrong-backward", "forward\n", 1)
 
 
+@pytest.mark.parametrize(
+    ("forward", "backward", "evidence"),
+    [
+        (
+            "x * y",
+            "g * y * 2, g * x",
+            "for element [1] of its first input, which is -2, and a grad_output of ones, its",
+        ),
+        (
+            "x * y",
+            "g * y, g * x * x",
+            "for its second input, which is 5, and a grad_output of ones, its backward gives 5,",
+        ),
+        ("x / x.sum() + 0 * y", "g - g.mean(), g * 0", "input, which is 1, and a grad_output of random numbers, its"),
+    ],
+)
+def test_the_evidence_against_a_backward_can_be_checked(engine, forward, backward, evidence):
+    program = f"""
+class Own(T.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return {forward}
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return {backward}
+x = T.tensor([1.0, -2.0], requires_grad=True)
+y = T.tensor(5.0, requires_grad=True)
+Own.apply(x, y).sum().backward()"""
+    assert evidence in viz.diagnose(program, engine=engine).findings[0].message
+
+
 def test_random_numbers_go_on_where_they_were(T):
     T.manual_seed(5)
     expected = T.rand(3).tolist()

@@ -135,3 +135,11 @@ def test_a_still_is_whole_in_sight_and_readable_in_its_place(program, width):
     scale = min(1.0, width / wide)
     assert scale * (10 if re.search(r'class="(mid )?tiny', picture) else 11) >= READABLE - 0.1
     assert scale * high <= 620
+
+
+def test_nodes_of_the_grad_fn_view_have_their_whole_names_where_there_is_room(T):
+    parts = T.nn.Linear(4, 8), T.nn.LayerNorm(8), T.nn.GELU(), T.nn.Dropout(0.1), T.nn.Linear(8, 3)
+    loss = T.nn.functional.cross_entropy(T.nn.Sequential(*parts)(T.randn(5, 4)), T.tensor([0, 1, 2, 0, 1]))
+    picture = viz.draw(loss, view="grad_fn").svg
+    assert ">NativeLayerNormBackward0</text>" in picture and ">LogSoftmaxBackward0</text>" in picture
+    assert "…" not in picture

@@ -73,6 +73,24 @@ def test_gradients_appear_when_they_arrive_and_not_before(scene):
     assert ".grad 18" in words(frame(scene, "values", len(steps) - 1))
 
 
+def test_what_comes_between_a_backward_pass_and_the_next_forward_pass_is_called_neither(engine):
+    program = """
+net = T.nn.Linear(1, 1)
+optimizer = T.optim.SGD(net.parameters(), lr=0.1)
+for step in range(2):
+    net(T.ones(1, 1)).sum().backward()
+    T.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+    optimizer.step()
+print(net.weight.grad * 2)
+with T.no_grad():
+    net(T.ones(1, 1)).sum()"""
+    steps = [step for step in viz.record(program, engine=engine).scene()["steps"] if step["phase"] != "backward"]
+    outside = [step["title"] for step in steps if step["phase"] == "outside"]
+    moved = ["clip_grad_norm_", "SGD.step"]
+    assert outside == [*moved, "input", *moved, "net.weight.grad", "× 2", "input"]
+    assert steps[-1]["title"] == "Forward: Σ"
+
+
 def test_no_text_of_any_step_is_wider_than_its_box(engine):
     source = "w = T.tensor([0.123456, -2.0e-7, 3.0e9], requires_grad=True)\nL = (w * w).sum()\nL.backward()"
     scene = viz.record(source, engine=engine).scene()

@@ -58,25 +58,24 @@ def _check(engine: Engine, kind: Any, args: Any, places: Places, call: int | Non
         return None
     inputs, learns, outputs, grads, slopes = found
     tensors = [inputs[at] for at in learns]
-    told, measured = np.concatenate(list(slopes.values()), axis=1)
+    told, measured, _ = np.concatenate(list(slopes.values()), axis=1)
     if not measured.size or not np.isfinite(measured).all():
         return None
     opposite = bool(((measured != 0) & (abs(measured + told) < 1e-3 * np.maximum(abs(measured), 1e-3))).all())
     argument = max(slopes, key=lambda at: _far(slopes[at]).max(initial=0.0))
-    (told, measured), far = slopes[argument], _far(slopes[argument])
+    (told, measured, _), far = slopes[argument], _far(slopes[argument])
     worst = far.argmax()
     result = engine.array(outputs[0])
     identity = any(t.shape == outputs[0].shape and bool((engine.array(t) == result).all()) for t in tensors)
     ratios = {round(float(a / b), 3) if b else 0.0 for a, b in zip(told, measured, strict=True)}
     scale = ratios.copy().pop() if identity and len(ratios) == 1 else None
     given_to = [
-        at for at, (own, _) in slopes.items() if own.shape == measured.shape and np.allclose(own, measured, 1e-3, 1e-6)
+        at for at, (own, *_) in slopes.items() if own.shape == measured.shape and np.allclose(own, measured, 1e-3, 1e-6)
     ]
     made = places.where_returns(kind.__name__, "backward") if given_to else None
     line = made or places.where_returned(kind.__name__, argument, len(ratios) > 1) or call
-    gives, slope = f"{told[worst]:.6g}", f"{measured[worst]:.6g}"
-    text = f"for its input {argument + 1}, its backward gives {gives}, and the measured slope is {slope}"
-    text += f", which it gives for its input {given_to[0] + 1}" if given_to else ""
+    text = _evidence(engine, kind.apply, inputs, argument, slopes[argument][:, worst]) if far[worst] >= FAR else ""
+    text += f", which it gives for its {_nth(given_to[0])} input" if given_to else ""
     missing = grads[learns.index(argument)] is None
     # What the forward does not depend on may be handed on alone, as the parameters of an ODE's own function.
     flat = not measured.any()
@@ -86,8 +85,29 @@ def _check(engine: Engine, kind: Any, args: Any, places: Places, call: int | Non
     )
 
 
-def _measured(engine: Engine, apply: Callable[..., Any], args: Any) -> _Measured | None:
-    """Run a function again on copies of its inputs, and measure; None if that is impossible."""
+def _evidence(engine: Engine, apply: Callable[..., Any], args: Any, argument: int, seen: np.ndarray) -> str:
+    """What a reader can check: one number of an input, with a grad_output of ones if backward is wrong there too."""
+    number, shape = int(seen[2]), args[argument].shape
+    again = _measured(engine, apply, args, (argument, number))
+    plain = again is not None and bool((_far(again.slopes[argument]) >= FAR).any())
+    told, measured, _ = again.slopes[argument][:, 0] if again is not None and plain else seen
+    where = f"element {[int(at) for at in np.unravel_index(number, shape)]} of " if shape else ""
+    return (
+        f"for {where}its {_nth(argument)} input, which is {float(args[argument].reshape(-1)[number]):.6g}, and a "
+        f"grad_output of {'ones' if plain else 'random numbers'}, its backward gives {told:.6g}, and the measured "
+        f"slope is {measured:.6g}"
+    )
+
+
+def _nth(argument: int) -> str:
+    return ("first", "second", "third")[argument] if argument < 3 else f"{argument + 1}th"
+
+
+def _measured(engine: Engine, apply: Callable[..., Any], args: Any, only: tuple[int, ...] = ()) -> _Measured | None:
+    """Run a function again on copies of its inputs, and measure; None if that is impossible.
+
+    With `only`, an input and one number of it, just that is moved, and the results are not weighted at random.
+    """
     T = engine.module
     with T.enable_grad(), engine.same_randomness():
         try:
@@ -99,13 +119,14 @@ def _measured(engine: Engine, apply: Callable[..., Any], args: Any) -> _Measured
             outputs = [t for t in _run(engine, apply, copies) if t.requires_grad]
             if not outputs or any(not t.dtype.is_floating_point for t in outputs):
                 return None
-            rng = np.random.default_rng(0)
-            weights = [T.tensor(rng.uniform(0.5, 1.5, tuple(t.shape)), dtype=t.dtype) for t in outputs]
+            rng, low = np.random.default_rng(0), 1.0 if only else 0.5
+            weights = [T.tensor(rng.uniform(low, 2 - low, tuple(t.shape)), dtype=t.dtype) for t in outputs]
             grads = T.autograd.grad(_weighted(outputs, weights), tensors, allow_unused=True)
-            slopes = {}  # by argument: what backward tells, and what was measured
-            for at, gradient in zip(learns, grads, strict=True):
+            slopes = {}  # by argument: what backward tells, what was measured, and for which number
+            for at, gradient in ((at, grads[nth]) for nth, at in enumerate(learns) if at in (only[:1] or learns)):
                 told = np.zeros(copies[at].numel()) if gradient is None else engine.array(gradient).reshape(-1)
-                slopes[at] = _slopes(engine, apply, copies, at, told, weights)
+                order = only[1:] or np.random.default_rng(0).permutation(len(told))
+                slopes[at] = _slopes(engine, apply, copies, at, told, order, weights)
         except Exception:
             return None
     return _Measured(copies, learns, outputs, grads, slopes)
@@ -135,7 +156,7 @@ def _weighted(outputs: list[Any], weights: Any) -> Any:
 
 def _far(slopes: np.ndarray) -> np.ndarray:
     """The difference of what backward tells and what was measured, relative to the larger one."""
-    told, measured = slopes
+    told, measured, _ = slopes
     return np.asarray(abs(measured - told) / np.maximum(np.maximum(abs(measured), abs(told)), 1e-3))
 
 
@@ -154,19 +175,19 @@ def _run(engine: Engine, apply: Callable[..., Any], inputs: Any) -> list[Any]:
 
 
 def _slopes(
-    engine: Engine, apply: Callable[..., Any], inputs: list[Any], argument: int, told: np.ndarray, weights: list[Any]
+    engine: Engine, apply: Callable[..., Any], inputs: list[Any], argument: int, told: Any, order: Any, weights: Any
 ) -> np.ndarray:
     """Slopes, told and measured, of a few numbers of an input, moved a little; not at a corner, such as relu's at 0."""
     numbers = inputs[argument].detach().reshape(-1)
-    pairs: list[tuple[float, float]] = []
+    slopes: list[tuple[float, float, int]] = []
 
     def total() -> float:
         """The weighted sum of all results of the forward, as one number."""
         with engine.module.no_grad():
             return float(_weighted([t for t in _run(engine, apply, inputs) if t.dtype.is_floating_point], weights))
 
-    for nth, at in enumerate(np.random.default_rng(0).permutation(len(told))[: 5 * MOST]):
-        if nth >= MOST and any(measured for _, measured in pairs):
+    for nth, at in enumerate(order[: 5 * MOST]):
+        if nth >= MOST and any(measured for _, measured, _ in slopes):
             break  # what was flat so far is asked in more places: a clamp is flat only outside its bounds
         before = float(engine.array(numbers)[at])
         step = STEP * max(1.0, abs(before))
@@ -178,5 +199,5 @@ def _slopes(
         above, below, base = sums
         slope = (above - below) / (2 * step)
         if abs((above - base) - (base - below)) <= 1e-3 * max(1.0, abs(slope)) * step:
-            pairs.append((float(told[at]), slope))
-    return np.array(pairs).reshape(-1, 2).T
+            slopes.append((float(told[at]), slope, at))
+    return np.array(slopes).reshape(-1, 3).T

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import re
+import sys
 from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
@@ -19,7 +21,7 @@ from viz.engines import CORE, TORCH
 from viz.experiments.timing import Timing, time_both
 from viz.interrupts import put_back_first
 from viz.recording import own
-from viz.recording.distance import DECIDING, DETAILS, coarsest, distance, has_gradient_of, same_text
+from viz.recording.distance import DECIDING, DETAILS, IGNORED, coarsest, distance, has_gradient_of, same_text
 from viz.recording.graph import Array, Graph, Saved, Value, array_of
 from viz.recording.notation import brief
 from viz.recording.record import record, recorder
@@ -77,6 +79,7 @@ class Comparison:
     rounded: float = 0.0  # the tolerance for floats
     shaken: Recording | None = None  # PyTorch again, its data moved by one unit in the last place; if numbers differ
     own: Any = None  # the engine compared with PyTorch, if it is one of your own
+    caught: tuple[list[str], list[str]] = ([], [])  # the errors that a program handled while it printed, of each engine
 
     # Bound by `viz/show.py`.
     save: ClassVar[Callable[..., Path]]
@@ -194,24 +197,25 @@ def compare(
             "viz.compare runs a program on both engines, so it must take the engine, as in `def program(T): …`, "
             "and make its model and data with it; viz.play(step) plays a step of one engine"
         )
+    caught = _Caught(), _Caught()
     if engine is None:
-        ours, missing = _recorded_on(CORE, program, "cpu", inputs), ""
+        ours, missing = _recorded_on(CORE, program, "cpu", inputs, caught[0]), ""
     else:
         with put_back_first(), engines.load(CORE).seeded(SEED):
             ours, missing = record(program, engine, inputs=deepcopy(inputs)), ""
     try:
-        theirs = _recorded_on(TORCH, program, device, inputs)
+        theirs = _recorded_on(TORCH, program, device, inputs, caught[1])
     # Check this before the program starts, because what the program itself raises is recorded.
     except (ModuleNotFoundError, RuntimeError, MemoryError) as error:
         missing = str(error) or type(error).__name__
         theirs = Recording(TORCH, device, ours.source, Graph(), [], {}, "", None)
-    comparison = Comparison(ours, theirs, missing=missing, rounded=coarsest(ours, theirs), own=engine)
+    comparison = Comparison(ours, theirs, missing=missing, rounded=coarsest(ours, theirs), own=engine, caught=caught)
     if missing:
         comparison.table.append(Difference("engine", "the program", "run it", missing))
         return comparison
     _judge(comparison)
     if any(difference.difference is not None for difference in comparison.differences):
-        comparison.shaken = _recorded_on(TORCH, program, device, inputs, shaken=True)
+        comparison.shaken = _recorded_on(TORCH, program, device, inputs, _Caught(), shaken=True)
         comparison.table, comparison.nodes = [], []
         _judge(comparison)
     if device != "cpu" and engine is None and ours.error is None and theirs.error is None:
@@ -231,11 +235,20 @@ def _judge(comparison: Comparison) -> None:
         row.engine = comparison.ours.engine
 
 
-def _recorded_on(
-    name: str, program: str | Callable[..., Any], device: str, inputs: dict[str, Any] | None, shaken: bool = False
-) -> Recording:
+class _Caught(list[str]):
+    """The errors that a program handled while it printed."""
+
+    def write(self, text: str) -> None:
+        self += [IGNORED.sub("", said) for said in getattr(sys.exc_info()[1], "args", ())[:1] if isinstance(said, str)]
+
+    def flush(self) -> None: ...
+
+
+def _recorded_on(name: str, program: Any, device: str, inputs: Any, caught: _Caught, shaken: bool = False) -> Recording:
     with put_back_first(), engines.load(name).seeded(SEED, device):
-        return recorder(program, engines.load(name), device, shaken=shaken).run(_copies(inputs or {}, name, device))
+        watching = recorder(program, engines.load(name), device, shaken=shaken)
+        watching.shown_in = caught
+        return watching.run(_copies(inputs or {}, name, device))
 
 
 def _copies(inputs: dict[str, Any], name: str, device: str) -> dict[str, Any]:
@@ -282,13 +295,22 @@ def _said(error: dict[str, Any] | None) -> str:
 
 
 def _output(comparison: Comparison) -> None:
-    ours, theirs = comparison.ours.stdout, comparison.theirs.stdout
-    if not ours and not theirs:
+    printed = comparison.ours.stdout, comparison.theirs.stdout
+    if not any(printed):
         return
-    same = same_text(ours, theirs, comparison.rounded)
-    row = next((pair for pair in zip(ours.splitlines(), theirs.splitlines(), strict=False) if pair[0] != pair[1]), None)
-    mine, other = (ours.strip(), theirs.strip()) if same or row is None else row
-    comparison.table.append(Difference("output", "what is printed", mine[:120], other[:120], same))
+    ours, theirs = (IGNORED.sub("", text) for text in printed)
+    for mine, other in zip(*comparison.caught, strict=False):
+        # PyTorch's hint is its own, and of a node it says `Exp`.
+        said, phrase = (re.sub(r"Backward\d+\b|[. ]*(?: Hint: .*)?$", "", text) for text in (mine, other))
+        if said.startswith(phrase) and not said[len(phrase) :][:2].strip(".,:; "):  # PyTorch's phrase, then more
+            for form in (str, lambda text: repr(text)[1:-1]):
+                ours, theirs = ours.replace(form(mine), form(phrase)), theirs.replace(form(other), form(phrase))
+    lines = itertools.zip_longest(ours.splitlines(), theirs.splitlines(), fillvalue="")
+    row = next((pair for pair in lines if not same_text(*pair, comparison.rounded)), None)
+    apart = (at for at, (one, two) in enumerate(itertools.zip_longest(*row or ("", ""))) if one != two)
+    start = max(0, next(apart, 0) - 60)
+    mine, other = (f"{'… ' if start else ''}{text[start:].strip()[:120]}" or "nothing" for text in row or printed)
+    comparison.table.append(Difference("output", "what is printed", mine, other, row is None))
 
 
 def _recorded(graph: Graph) -> list[str]:

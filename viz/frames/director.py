@@ -54,6 +54,7 @@ class Director:
             self._passes.setdefault(event.pass_nr, []).append(event)
         self._order = 0
         self._total = 0
+        self._after = False  # a backward pass has begun, and nothing was recorded since
         self._hooks: list[Event] = []  # hooks that ran since the last node
         self._hooks_of: list[Event] = []  # hooks of the node that is running
         self._play()
@@ -172,7 +173,12 @@ class Director:
             words = [
                 f"{len(titles)} {kind}, {' … '.join((titles[0], *titles[1:][-1:]))}" for kind, titles in kinds.items()
             ]
-        self._close(Step(phase, f"{phase.title()}: {names}", sentence("; ".join(words)), events[0].line))
+        self._close_in(phase, names, "; ".join(words), events[0].line)
+
+    def _close_in(self, phase: str, told: str, words: str, line: int | None) -> None:
+        """Close a step of a pass, or of neither: what comes after a backward pass and before the next forward pass."""
+        phase = "outside" if phase == "forward" and self._after else phase
+        self._close(Step(phase, told if phase == "outside" else f"{phase.title()}: {told}", sentence(words), line))
 
     def _appear(self, value: Value) -> None:
         other = self._beside.value(value) if self._beside is not None else None
@@ -220,14 +226,16 @@ class Director:
                 words += f", which keeps {listed(names)} for the backward pass"
         else:
             words += "; it is not recorded, so no gradient will flow through it"
+        if phase == "forward" and (op.recorded or op.module):
+            self._after = False
         if op.whole:
-            words = self.words.whole(op)
+            phase, words = "outside", self.words.whole(op)
         place = f" inside {op.scope}" if op.scope else f" in {op.module}" if op.module else ""
-        self._close(Step(phase, f"{phase.title()}: {mathematics}{place}", sentence(words), event.line))
+        self._close_in(phase, f"{mathematics}{place}", words, event.line)
 
     def _backward(self, event: Event) -> None:
         rest = self._passes[event.pass_nr]
-        self._order = 0
+        self._after, self._order = True, 0
         self._total = sum(1 for later in rest if later.kind == "run")
         self._hooks = []
         self.flow.begin(rest)

@@ -113,8 +113,8 @@ def _close(
 
 
 def same_text(ours: str, theirs: str, rounded: float) -> bool:
-    """Whether two programs printed the same: equal words, numbers within the tolerance, and addresses ignored."""
-    one, other = (_NUMBER.split(_ADDRESS.sub("", text)) for text in (ours, theirs))
+    """Whether two programs printed the same: equal words, and numbers within the tolerance, but for `IGNORED`."""
+    one, other = (_NUMBER.split(IGNORED.sub("", text)) for text in (ours, theirs))
     if one[::2] != other[::2] or len(one) != len(other):
         return False
     pairs = zip(map(float, one[1::2]), map(float, other[1::2]), strict=True)
@@ -122,5 +122,6 @@ def same_text(ours: str, theirs: str, rounded: float) -> bool:
 
 
 PRINTED = 2e-4  # for printed numbers: PyTorch prints four decimals
-_ADDRESS = re.compile(r" (object )?at 0x[0-9a-f]+")
+# An address, and the engine's own name with the path of what it owns: `torch.` of `torch.float32`.
+IGNORED = re.compile(r" (?:object )?at 0x[0-9a-f]+|\b(?:tinygrad_edu|torch)\b(?:\.\w+(?=\.\w))*\.?")
 _NUMBER = re.compile(r"([-+]?\d+\.?\d*(?:e[-+]?\d+)?)")

@@ -4,7 +4,7 @@
 //     root.append(stepper.element); stepper.setSteps(scene.steps); stepper.show(3);
 import { button, h, icon } from "./dom.js";
 
-const PHASES = { start: "before", forward: "forward", backward: "backward", error: "error", end: "after" };
+const PHASES = { start: "before", forward: "forward", backward: "backward", outside: "outside the passes", error: "error", end: "after" };
 const SPEEDS = [0.5, 1, 2, 4];
 const PAUSE = 1400; // milliseconds between two steps that are played at speed 1
 
