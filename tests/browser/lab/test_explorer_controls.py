@@ -118,6 +118,20 @@ def test_the_whole_explorer_is_on_the_screen(desk: Any, width: int, height: int)
         return low, listing["x"] + listing["width"] <= stage["x"] + 1, sideways
 
     eventually(measured, (True, True, False))
+    for line, name in ((1, "requires_grad"), (5, "retain_graph")):
+        small.press(line, name)
+    changes = small.root.get_by_label("Go back to before a change")
+    expect(changes.locator("option").first).to_have_text("2 changes")
+    cut = """select => {
+      const whole = select.cloneNode(); // of the same length, it would show what it says
+      whole.append(select.options[0].cloneNode(true));
+      whole.style.cssText = "flex: none; width: auto";
+      select.after(whole);
+      const missing = whole.offsetWidth - select.offsetWidth;
+      whole.remove();
+      return missing > 0;
+    }"""
+    assert not changes.evaluate(cut)
 
 
 def test_a_layer_of_ones_own_network_is_frozen_and_thawed(desk: Any) -> None:
