@@ -232,9 +232,7 @@ def drawing(
             if detail.snug:
                 box.snug, box.tabs = True, []
             for row in box.rows:
-                row.widest = (
-                    detail.widest if detail.snug or view == "values" else WIDEST
-                )  # nodes are known by their names
+                row.widest = detail.widest if detail.snug or view == "values" else WIDEST  # nodes go by their names
                 row.style = SNUG.get(row.style, row.style) if detail.snug else row.style.replace("tiny", "small")
                 row.text = row.cut(row.text)
     if detail.docked:
