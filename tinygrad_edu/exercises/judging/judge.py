@@ -374,8 +374,8 @@ def difference(expected: Data, got: Data, part: bool = False) -> str:
     if theirs == "no end" != ours:
         return "Endless loop? It was still running when its time was up, so it was stopped."
     if theirs == "an error":
-        line = f" in line {got['line']} of your answer" if got.get("line") else ""
-        where = f"It raised {plain.show(got).rstrip('.')}{line}."
+        who = f"Line {got['line']} of your answer" if got.get("line") else "It"
+        where = f"{who} raised {plain.show(got).rstrip('.')}."
         return where if ours != "an error" else f"{where} It should raise {expected['raised']} instead."
     if ours == "an error":
         return f"It should raise {expected['raised']} here, but it did not."
