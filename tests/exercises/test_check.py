@@ -188,6 +188,10 @@ def reward_for_state(T, w, state, reward, next_state, gamma):
     return (w * reward - reward - gamma * (w * next_state).detach()) ** 2
 
 
+def half_chord(f, x, eps):
+    return (f(x + eps / 2) - f(x - eps / 2)) / eps
+
+
 def minus_bias(T):
     class Linear(T.autograd.Function):
         @staticmethod
@@ -234,6 +238,7 @@ SAID = [
     ("backward_pass", lambda order, inputs, local: dict.fromkeys([*order, "x"], 0), "Nobody asked for 'x'."),
     ("every_gradient", sign_of_one, "`d` has the wrong sign on every input."),
     ("td_loss", reward_for_state, "wrong exactly where `state` differs from `reward`."),
+    ("central_difference", half_chord, "The numbers differ."),
     ("linear", minus_bias(tg), "The result lacks `2 * bias`: add it."),
     ("freeze_middle", last_for_input, "The numbers differ."),
     ("hvp", forgets_the_vector, "grad can be implicitly created only for scalar outputs"),
@@ -247,7 +252,7 @@ SAID = [
     ("truncated_rnn", get("truncated_rnn").wrongs[0].answer, "`retain_graph=True`"),
     ("straight_through", get("straight_through").wrongs[0].answer, "the *difference* between"),
 ]
-NOT_SAID = {"hvp": "create_graph", "freeze_middle": "exactly where"}  # of another error, and what chance explains
+NOT_SAID = {"hvp": "create_graph", "freeze_middle": "exactly where", "central_difference": "exactly where"}
 
 
 @pytest.mark.parametrize("place", range(len(SAID)), ids=lambda place: f"{SAID[place][0]}: {SAID[place][2][:30]}")
@@ -287,11 +292,15 @@ def test_the_third_try_and_none_before_brings_a_next_hint(id):
     assert "next hint: It raised" not in told[2], "what came says it already"
 
 
-def test_who_makes_no_known_mistake_is_told_the_next_of_the_known_ones_at_each_further_try():
-    told = [repr(check("td_loss", reward_for_state)).partition("next hint: ")[2] for _ in range(4)]
-    assert told[1] == ""
-    assert told[2] != told[3]
-    assert all(any(wrong.hint in text for wrong in get("td_loss").wrongs) for text in told[2:])
+TOLD = [("relu_backward", ODD[what][0], "") for what in ("no return", "raising")] + [("td_loss", reward_for_state, "")]
+TOLD += [("central_difference", half_chord, "Your answer is right on 6 of the 11 inputs that were tried.")]
+
+
+@pytest.mark.parametrize(("id", "answer", "further"), TOLD)
+def test_who_makes_no_known_mistake_is_told_only_what_was_seen_at_the_third_try(id, answer, further):
+    told = [repr(check(id, answer)) for _ in range(4)]
+    assert [text.partition("next hint: ")[2] for text in told] == ["", "", further, further]
+    assert not any(wrong.hint in text for wrong in get(id).wrongs for text in told)
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,6 @@ FORGED = {
     "a syntax error with words": {"trouble": "syntax", "message": SAYS, "line": 10**9},
     "what only the outside may say": {"trouble": "lost", "message": SAYS},
     "a kind of answer": {"answer": SAYS, "observed": {}},
-    "an absent module": {"trouble": "absent", "absent": SAYS},
     "a trouble that is a list": {"trouble": [SAYS]},
 }
 

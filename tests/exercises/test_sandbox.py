@@ -18,7 +18,7 @@ from tinygrad_edu.exercises.exercise import PROGRAM, unit_of
 from tinygrad_edu.exercises.judging.judge import judge
 from tinygrad_edu.sandbox import outside
 from tinygrad_edu.sandbox.outside import Sandbox
-from tinygrad_edu.sandbox.trouble import TOLD_OUTSIDE
+from tinygrad_edu.sandbox.trouble import TOLD_INSIDE, TOLD_OUTSIDE
 
 pytestmark = pytest.mark.outer(start=2)
 RIGHT = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a\n"
@@ -170,6 +170,9 @@ ENDINGS = {
     ),
     "gigabytes for the judge": ("import os\nwhile True: os.write(3, b'x' * 65536)", TOO_MUCH),
     "no Python": ("def mul_backward(:", "The cell is not valid Python, in line 1: "),
+    "the stack": ("import inspect\ninspect.stack()", f"{TOLD_INSIDE['frames']}, in line 2."),
+    "a trace": ("import sys\n\nsys.settrace(None)", f"{TOLD_INSIDE['tracing']}, in line 3."),
+    "code of a file": ("compile('1', '/a.py', 'exec')", f"{TOLD_INSIDE['code']}, in line 1."),
     "a null byte": ("x = '\0'", "The cell is not valid Python"),
 }
 
@@ -215,6 +218,20 @@ HARMLESS = {
 @pytest.mark.parametrize("what", HARMLESS)
 def test_what_an_answer_does_beside_costs_it_nothing(sandbox, what):
     assert verdict(sandbox, HARMLESS[what] + RIGHT).points == 3
+
+
+USING = RIGHT.replace("* b", "* pd.array(b)")
+
+
+@pytest.mark.parametrize(
+    "source", [USING, "import pandas as pd\n" + USING, USING.replace("return", "import pandas; return")]
+)
+def test_a_module_that_cannot_be_imported_is_named_wherever_it_is_missed(sandbox, source):
+    found = verdict(sandbox, source, ["import pandas as pd"])
+    assert found.points == 0
+    assert found.marks[0].failure.message.endswith("ModuleNotFoundError: While grading, pandas cannot be imported.")
+    found = verdict(sandbox, "import pandas\nmul_backward = pandas.mul")
+    assert found.trouble == "The cell raised ModuleNotFoundError in line 2: While grading, pandas cannot be imported."
 
 
 def test_what_follows_the_answer_in_its_cell_costs_it_nothing(sandbox):

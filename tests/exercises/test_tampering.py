@@ -65,12 +65,18 @@ def log_loss(T, losses):
     "walk": "import traceback\n" + BODY.format("for f, _ in traceback.walk_stack(None): pass"),
     "code": "import tinygrad_edu.exercises.running.helpers as h\nh.opaque.__code__ = (lambda f: f).__code__\n" + MEAN,
     "encode": "import tinygrad_edu.exercises.running.probe as p\np.encode = lambda v: {'list':[1]*7}\n" + MEAN,
+    "a file of Python's": BODY.format("exec(compile('import sys; sys._getframe()', '<frozen>', 'exec'))"),
+    "a custom file name": BODY.format(
+        "exec(compile('import sys; sys._getframe()', type('N', (str,), {'startswith': print})('<y>'), 'exec'))"
+    ),
+    "marshal": "import marshal\n" + BODY.format("marshal.loads(marshal.dumps(log_loss.__code__))"),
+    "patch dtype": "import torch\ntorch.set_default_dtype = print\n" + MEAN,
     "time": "import tinygrad_edu.sandbox.time_limit as t\nt.Budget.left = 1\nt.time_limit = t.Budget\n" + MEAN,
 }
 ATTACKS = {what: ("log_loss", source) for what, source in ATTACKS.items()} | OTHER
 
 HONEST = """
-import traceback, inspect, logging
+import traceback, inspect, logging, pdb, cProfile, torch, tinygrad_edu as tg
 from collections import namedtuple
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -88,6 +94,9 @@ def mul_backward(grad_output, a, b):
     try: 1/0
     except Exception: traceback.format_exc()
     inspect.signature(D)
+    exec(compile("1", "a", "exec"))
+    for T in (torch, tg): T.set_default_dtype(T.float64)
+    breakpoint(), pdb.set_trace(), help(inspect), cProfile.run("1")
     logging.info("x")
     return G(grad_output*b, grad_output*a)
 """

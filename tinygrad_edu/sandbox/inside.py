@@ -70,8 +70,8 @@ class _Parent:
                 text = text[write(3, text) :]
             leave(0)
 
-        def tampered() -> None:
-            sent(b'{"trouble": "tampered"}')
+        def tampered(kind: str = "tampered", line: int = 0) -> None:
+            sent(b'{"trouble": "%s", "line": %d}' % (kind.encode(), line))
 
         with contextlib.suppress(BaseException):
             os.setsid()

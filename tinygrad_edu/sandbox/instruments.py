@@ -13,49 +13,56 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
-_EVENTS = """
-sys._getframe sys._current_frames sys._current_exceptions sys.settrace sys.setprofile gc.get_objects gc.get_referrers
-gc.get_referents sys.monitoring.register_callback code.__new__"""
-_ASKED = tuple(_EVENTS.split())
-_READ = ("tb_frame", "gi_frame", "cr_frame", "ag_frame")
-_WRITTEN = ("__code__", "__defaults__", "__kwdefaults__")
+_ASKED = {
+    "frames": """sys._getframe sys._current_frames sys._current_exceptions get.tb_frame get.gi_frame get.cr_frame
+    get.ag_frame""",
+    "tracing": "sys.settrace sys.setprofile sys.monitoring.register_callback",
+    "objects": "gc.get_objects gc.get_referrers gc.get_referents",
+    "code": "compile code.__new__ marshal.loads set.__code__ set.__defaults__ set.__kwdefaults__",
+}
+"""Kinds of trouble, each with what an answer asks for."""
+_KINDS = {event: kind for kind, events in _ASKED.items() for event in events.split()}
 _GO_BETWEEN = ("walk_tb", "walk_stack", "currentframe", "_getframe")
 """Functions of the standard library that hand out frames to whoever calls them."""
 
 
-def refuse_to_look(report: Callable[[], object]) -> None:
-    """From now on, `report` is called when code of an answer asks for frames or objects. This cannot be undone."""
+def refuse_to_look(report: Callable[[str, int], object]) -> None:
+    """From now on, `report(kind, line)` is called when code of an answer asks for frames or objects, for good."""
     busy, frame_at = [False], sys._getframe
 
     def hook(event: str, arguments: tuple) -> None:
-        if busy[0] or not _tells(event, arguments):
+        if busy[0] or not (kind := _kind(event, arguments)):
             return
         busy[0] = True
         try:
-            if _of_an_answer(frame_at(1)):
-                report()
+            frame = _of_an_answer(frame_at(1))
+            if frame is not None:
+                report(kind, frame.f_lineno if frame.f_code.co_filename == "<answer>" else 0)
         finally:
             busy[0] = False
 
     sys.addaudithook(hook)
 
 
-def _tells(event: str, arguments: tuple) -> bool:
-    if event == "object.__getattr__":
-        return arguments[1] in _READ
-    if event == "object.__setattr__":
-        return arguments[1] in _WRITTEN
-    if event == "compile":  # under the name of a file, code of an answer would look like that file's
-        return not str(arguments[1]).startswith("<")
-    return event in _ASKED
+def _kind(event: str, arguments: tuple) -> str:
+    if event.startswith("object.__"):
+        event = f"{event[9:12]}.{arguments[1]}"
+    if event == "compile" and not _is_ours(arguments[1]):  # else code of an answer would look like that file's
+        return ""
+    return _KINDS.get(event, "")
 
 
-def _of_an_answer(frame: FrameType | None) -> bool:
-    while frame is not None and (
-        frame.f_code.co_name in _GO_BETWEEN or frame.f_code.co_filename.endswith("inspect.py")
-    ):
+def _is_ours(filename: object) -> bool:
+    return isinstance(filename, str) and str.startswith(filename, ("/", "<frozen"))  # by no method of an answer's
+
+
+def _of_an_answer(frame: FrameType | None) -> FrameType | None:
+    """The frame of the answer that asks, itself or through a go-between; None if our own code asks."""
+    while frame is not None and _is_ours(frame.f_code.co_filename):
+        if frame.f_code.co_name not in _GO_BETWEEN and not frame.f_code.co_filename.endswith("inspect.py"):
+            return None
         frame = frame.f_back
-    return frame is not None and frame.f_code.co_filename.startswith("<") and "frozen" not in frame.f_code.co_filename
+    return frame
 
 
 def intact_check(report: Callable[[], object], modules: Sequence[str]) -> Callable[[], None]:
@@ -66,10 +73,12 @@ def intact_check(report: Callable[[], object], modules: Sequence[str]) -> Callab
         for place, (space, before) in enumerate(kept):
             if _alike(space, before):
                 continue
-            for name, value in before.items():
-                if space.get(name) is not value and (callable(value) or hasattr(type(value), "__get__")):
+            now = dict(space)
+            for name, value in before.items():  # `torch.set_default_dtype` replaces Storage, and no probe uses that
+                fixed = name != "Storage" and (callable(value) or hasattr(type(value), "__get__"))
+                if fixed and now.get(name) is not value:
                     report()
-            kept[place] = (space, dict(space) | {name: before[name] for name in before if callable(before[name])})
+            kept[place] = (space, now)
 
     return intact
 

@@ -4,8 +4,16 @@ TOLD_INSIDE = {
     "syntax": "The cell is not valid Python",
     "raised": "The cell raised an error",
     "endless": "Endless loop? The cell was still running when its time was up",
-    "tampered": "The answer reached for what measures it (frames, objects of the judge, functions that it replaced)",
+    "tampered": "The answer replaced functions of what measures it (the judge, Python, NumPy or PyTorch)",
     "absent": "The cell does not define the name that the exercise asks for",
+} | {
+    kind: f"In an answer, {what} are not available while grading, for they reach what measures it. Remove them"
+    for kind, what in {
+        "frames": "frames (`inspect.stack`, `sys._getframe`, `tb_frame`)",
+        "tracing": "tracers and profilers (`sys.settrace`)",
+        "objects": "the objects of the garbage collector (`gc.get_objects`)",
+        "code": "ways to change code (`__code__`, `compile` with the path of a file)",
+    }.items()
 }
 """Kinds that may come out of the sandbox, with what a teacher reads of them. The details are the student's to read."""
 

@@ -10,7 +10,7 @@ import functools
 import math
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ...sandbox.time_limit import Budget, TimeUp, time_limit
@@ -40,7 +40,7 @@ class Failure:
     case: Data
     misconception: str = ""
     hint: str = ""
-    further: Sequence[str] = ()  # what may be said to who has tried often
+    further: str = ""  # what may be said to who has tried often
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,6 @@ def _judged(
         }
         suspects.append((wrong, alike))
     suspects.sort(key=lambda suspect: -len(suspect[1]))
-    misses = {w.name: {at[1] for at in _missed(exercise, beside, o.seen, o.changed)} for w, o in wrongs}
     made = _explained(missed, suspects, got)
     marks = []
     for i, criterion in enumerate(exercise.criteria):
@@ -151,11 +150,10 @@ def _judged(
             failure = _told_of_change(failure, changed[where])
         elif failure.message.endswith(UNTOLD):
             failure = _related(exercise, beside, seen, missed, where, failure)
-        others = [wrong.hint for wrong, _ in suspects if i in misses[wrong.name]]
         asked = sum(at[1] == i for at in got)
         shares = f"Your answer is right on {asked - len(telling)} of the {asked} inputs that were tried."
-        further = _further(failure, others, shares)
-        marks.append(Mark(criterion.statement, 0, criterion.points, replace(failure, further=further)))
+        failure = replace(failure, further=_further(failure, shares))
+        marks.append(Mark(criterion.statement, 0, criterion.points, failure))
     return Verdict(exercise.id, tuple(marks))
 
 
@@ -182,15 +180,13 @@ def _explained(
     return found
 
 
-def _further(failure: Failure, others: list[str], shares: str) -> tuple[str, ...]:
-    """What may be said next: for a known mistake what the numbers show; else the other hints, the nearest first."""
-    if failure.message == BLANK:
-        return ()
-    if failure.hint:
-        shown = failure.message.rpartition("does not hold. ")[2]
-        told = shown.endswith(UNTOLD) or re.match("It raised|It should raise|Wrong type", shown)  # stands there already
-        return (shares if told else shown[:1].upper() + shown[1:],)
-    return tuple(f"Others who missed this were told: \u201c{hint}\u201d" for hint in others)
+def _further(failure: Failure, shares: str) -> str:
+    """What may be said next: what the numbers show of a known mistake, or how often it is right if nothing is told."""
+    shown = failure.message.rpartition("does not hold. ")[2]
+    if not failure.hint:
+        return shares if shown.endswith(UNTOLD) else ""
+    told = shown.endswith(UNTOLD) or re.match(r"It raised|Line \d+ of|It should raise|Wrong type", shown)
+    return shares if told else shown[:1].upper() + shown[1:]
 
 
 _CHANGES = {
@@ -374,8 +370,8 @@ def difference(expected: Data, got: Data, part: bool = False) -> str:
     if theirs == "no end" != ours:
         return "Endless loop? It was still running when its time was up, so it was stopped."
     if theirs == "an error":
-        line = f" in line {got['line']} of your answer" if got.get("line") else ""
-        where = f"It raised {plain.show(got).rstrip('.')}{line}."
+        who = f"Line {got['line']} of your answer" if got.get("line") else "It"
+        where = f"{who} raised {plain.show(got).rstrip('.')}."
         return where if ours != "an error" else f"{where} It should raise {expected['raised']} instead."
     if ours == "an error":
         return f"It should raise {expected['raised']} here, but it did not."

@@ -6,7 +6,6 @@ numbers show: a factor, a sign, a swapped pair, a missing axis, a term too much,
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -105,7 +104,7 @@ Pairs = list[tuple[np.ndarray, np.ndarray]]
 
 def _of_part(pairs: Pairs, rows: Sequence[Row], others: dict[str, list[np.ndarray | None]]) -> str:
     if any(x.shape != y.shape for x, y in pairs):
-        return _of_shapes(pairs)
+        return _rearranged(pairs)  # a wrong shape is told elsewhere
     return (
         _constant(pairs)
         or _scaled(pairs)
@@ -176,9 +175,7 @@ _REARRANGED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "is the logarithm of what is expected": np.log,
     "is minus the logarithm of what is expected": lambda x: -np.log(x),
     "is the exponential of minus what is expected": lambda x: np.exp(-x),
-    "is the tanh of what is expected": np.tanh,
     "is rounded": np.round,
-    "is rounded to one decimal place": lambda x: np.round(x, 1),
     "is rounded down": np.floor,
     "is the sign of what is expected": np.sign,
     "is the sum of what is expected, in every place": lambda x: np.full(x.shape, x.sum()),
@@ -330,28 +327,6 @@ def _of_size(pairs: Pairs) -> str:
     return ""
 
 
-def _of_shapes(pairs: Pairs) -> str:
-    if all(x.size == y.size and _near(x.ravel(), y.ravel()) for x, y in pairs):
-        return "has the right numbers in another shape"
-    if all(x.size == y.size and _near(x.T.ravel(), y.ravel()) for x, y in pairs):
-        return "is transposed, and in another shape"
-    for name in ("sum", "mean"):
-        for axis in (None, 0, -1):
-            reduced = functools.partial(getattr(np, name), axis=axis)
-            over = "" if axis is None else f" over the {'first' if axis == 0 else 'last'} axis"
-            if _holds(pairs, reduced):
-                return f"is the {name} of what is expected{over}"
-            try:
-                if all(_near(np.asarray(reduced(y)), x.squeeze()) for x, y in pairs):
-                    return f"is not summed: its {name}{over} is what is expected"
-            except (ValueError, np.exceptions.AxisError):
-                continue
-    differences = {y.size - x.size for x, y in pairs}
-    if differences in ({1}, {-1}):
-        return f"has one number too {'many' if differences == {1} else 'few'} on every input"
-    return ""
-
-
 def _where(rows: Sequence[Row]) -> str:
     """Which inputs go wrong: the few that do, or do not, or what tells one input, or a pair of them, apart."""
     named = {_shown(row): row.right for row in rows}
@@ -361,30 +336,19 @@ def _where(rows: Sequence[Row]) -> str:
     if len(right) < ENOUGH_FOR_A_RULE or len(wrong) < ENOUGH_FOR_A_RULE:
         few, which = (right, "right") if len(right) <= len(wrong) else (wrong, "wrong")
         return f"It is {which} on {len(few)} of {len(named)} inputs only: where {'; and where '.join(few)}."
-    head = f"It is right on {len(right)} of {len(named)} inputs, and wrong exactly where"
     found, bad = dict(_properties(rows)), [not row.right for row in rows]
-    for candidates in (found, dict(_both(found))):
-        fitting = [name for name, holds in candidates.items() if holds == bad]
-        alike = {tuple(holds) for holds in candidates.values() if sum(holds) == sum(bad)}
-        # Where the same is true of another input, nothing tells which of them matters.
-        one_cause = all(_inputs_in(fitting[0]) <= _inputs_in(name) for name in fitting)
-        if fitting and one_cause and len(alike) <= CHANCE * math.comb(len(bad), sum(bad)):
-            return f"{head} {fitting[0]}."
+    fitting = [name for name, holds in found.items() if holds == bad]
+    alike = {tuple(holds) for holds in found.values() if sum(holds) == sum(bad)}
+    # Where the same is true of another input, nothing tells which of them matters.
+    one_cause = all(_inputs_in(fitting[0]) <= _inputs_in(name) for name in fitting)
+    if fitting and one_cause and len(alike) <= CHANCE * math.comb(len(bad), sum(bad)):
+        head = f"Of the {len(named)} inputs that were tried, it is right on {len(right)}, and wrong exactly where"
+        return f"{head} {fitting[0]}."
     return ""
 
 
 def _inputs_in(text: str) -> set[str]:
     return set(text.split("`")[1::2])
-
-
-def _both(found: dict[str, list[bool]]) -> Iterator[tuple[str, list[bool]]]:
-    """Two properties at once: of two inputs, or of one that a `not` is not said of twice."""
-    for (one, holds), (other, also) in itertools.combinations(found.items(), 2):
-        of_one = _inputs_in(one) == _inputs_in(other)
-        if not any(
-            "` and `" in text or "` is less" in text or "` is greater" in text for text in (one, other)
-        ) and not (of_one and " is not " in one and " is not " in other):
-            yield f"{one} and {other}", [a and b for a, b in zip(holds, also, strict=True)]
 
 
 def _shown(row: Row) -> str:

@@ -136,7 +136,7 @@ def _marks(verdict: Verdict, tries: int) -> Iterator[tuple[Mark, list[tuple[str,
         why = failure.hint or failure.message
         rows = [("", why if why not in said else "The same here.")]
         got = "" if failure.got.rstrip(".") in why else failure.got  # an error's message need not appear twice
-        more = failure.further[(tries - ENOUGH) % len(failure.further)] if failure.further and tries >= ENOUGH else ""
+        more = failure.further if tries >= ENOUGH else ""
         told = [("input", failure.input), ("expected", failure.expected), ("got", got), (FURTHER, more)]
         yield mark, rows + [(label, text) for label, text in told if text and text not in said]
         said |= {why, more}

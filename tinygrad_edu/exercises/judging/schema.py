@@ -71,22 +71,19 @@ def told(kind: str) -> Trouble:
 def _trouble(exercise: Exercise, probed: Data) -> Trouble:
     kind, line = probed["trouble"], probed.get("line")
     where = f" in line {line}" if type(line) is int and 0 < line < 10**6 else ""
-    message, name, absent = (_text(probed.get(key)) for key in ("message", "type", "absent"))
+    message, name = (_text(probed.get(key)) for key in ("message", "type"))
     if not isinstance(kind, str) or kind not in TOLD_INSIDE | TOLD_OUTSIDE:
         return told("unreadable")
     if kind in TOLD_OUTSIDE:
         return told(kind)
-    teacher, more = TOLD_INSIDE[kind] + (where if kind == "raised" else where and f",{where}") + ".", ""
-    if absent:
-        more = f" While grading, {absent} cannot be imported."
+    teacher = TOLD_INSIDE[kind] + (where if kind == "raised" else where and f",{where}") + "."
     if kind == "syntax":
         return Trouble(f"The cell is not valid Python{where and f',{where}'}: {message}.", teacher)
     if kind == "raised":
-        return Trouble(f"The cell raised {name}{where}: {message.rstrip('.')}.{more}", teacher)
+        return Trouble(f"The cell raised {name}{where}: {message.rstrip('.')}.", teacher)
     if kind == "absent":
-        sentence = f"The cell defines no `{exercise.name}`."
-        return Trouble(sentence + more, sentence)
-    return Trouble(f"{TOLD_INSIDE[kind]}.{more}", teacher)
+        teacher = f"The cell defines no `{exercise.name}`."
+    return Trouble(teacher, teacher)
 
 
 def _text(data: Data) -> str:

@@ -50,8 +50,8 @@ zlib"""
 ENGINES = """numpy numpy.linalg numpy.random numpy.testing numpy.polynomial numpy.fft numpy.typing numpy.ma
 numpy.lib.stride_tricks tinygrad_edu.overrides
 tinygrad_edu.library torch.nn.functional torch.optim torch.func torch.utils.checkpoint torch.autograd.functional"""
-DRAWING = ("IPython", "ipywidgets", "matplotlib", "viz")
-"""Modules that only draw: an answer that still holds a picture from trying it out is graded without it."""
+SHOWING = ("IPython", "cProfile", "ipywidgets", "matplotlib", "pdb", "profile", "pydoc", "viz")
+"""Modules that only show something: an answer that still holds what was for trying it out is graded without it."""
 _RUNS_ITS_CELL = re.compile(r"\A\s*%%(?:time|capture|prun|autograd|diagnose)\b.*")  # the others take it as text
 PRELOADED = re.findall(r"\S+", f"{STANDARD} {ENGINES}")
 """What an answer may import: the file system is empty by then."""
@@ -76,6 +76,8 @@ def preload(engines: list[str]) -> None:
                     importlib.import_module(module.name)
     importlib.import_module("tinygrad_edu.exercises.programs")
     _translate()
+    for name in SHOWING:
+        sys.modules.pop(name, None)
     vars(sys.modules["tinygrad_edu.exercises"])["check"] = lambda id, answer: None  # cells may call it
     if "torch" in engines:
         use_torch_once()
@@ -99,7 +101,7 @@ def _translate() -> Callable[[str], str]:
 
 
 class _LastResort(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Handles imports of missing modules: those that draw do nothing, and an import of PyTorch is recorded."""
+    """Handles imports of missing modules: those that show do nothing, and an import of PyTorch is recorded."""
 
     def __init__(self) -> None:
         self.torch = False
@@ -107,7 +109,9 @@ class _LastResort(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         top = name.partition(".")[0]
         self.torch |= top == "torch" and top not in sys.modules
-        return importlib.machinery.ModuleSpec(name, self, is_package=True) if top in DRAWING else None
+        if top not in SHOWING:
+            raise ModuleNotFoundError(f"While grading, {name} cannot be imported.", name=name)
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: Any) -> ModuleType:
         return Quiet(spec.name)
@@ -136,31 +140,25 @@ def _run(unit: Data, intact: Callable[[], None]) -> Data:
     names |= {name: sys.modules[name] for name in ("math", "torch") if name in sys.modules}
     compiler = _Compiler(unit["others"])
     try:
-        statements = compiler.cell(unit["source"])
+        codes = compiler.cell(unit["source"])
     except SyntaxError as error:
         return {"trouble": "syntax", "line": error.lineno, "message": str(error.msg)}
     except (ValueError, MemoryError, RecursionError) as error:  # a null byte, or too deep for the parser
         return {"trouble": "syntax", "message": str(error)}
     for source in unit["changes"]:
         with contextlib.suppress(SyntaxError, ValueError, MemoryError, RecursionError):
-            statements += compiler.cell(source)
+            codes += compiler.cell(source)
     trouble: Data = {"trouble": "absent"}
     budget = Budget(unit["seconds"], until)
-    for code in _needed([code for _, code in statements], unit["others"], unit["later"], compiler):
+    for code in _needed(codes, unit["others"], unit["later"], compiler):
         # A missing name is reported when the answer needs it.
         with contextlib.suppress(BaseException), time_limit(budget):
             _execute(code, names)
-    absent = ""
     try:
         with time_limit(Budget(unit["seconds"], until)):
             try:
-                for statement, code in statements:
-                    try:
-                        _execute(code, names)
-                    except ImportError as error:
-                        if not isinstance(statement, ast.Import | ast.ImportFrom):
-                            raise
-                        absent = str(error.name)
+                for code in codes:
+                    _execute(code, names)
             except TimeUp:
                 raise
             except BaseException as error:
@@ -175,7 +173,7 @@ def _run(unit: Data, intact: Callable[[], None]) -> Data:
         trouble = {"trouble": "endless"}
     intact()
     if unit["name"] not in names:  # an error after the answer's definition does not affect it
-        return trouble | {"absent": absent}
+        return trouble
     probes = []
     for source in unit["probes"]:
         scope = {name: getattr(helpers, name) for name in helpers.__all__} | {"intact": intact}
@@ -196,9 +194,25 @@ def _parsed(source: str, filename: str) -> ast.Module:
         return ast.parse(_translate()(_RUNS_ITS_CELL.sub("pass", source, count=1)), filename)
 
 
+def _absent(error: ImportError) -> Any:
+    def use(*arguments: object, **named: object) -> None:
+        raise error.with_traceback(None)
+
+    return type("Absent", (), dict.fromkeys(("__call__", "__getattr__", "__getitem__"), use))()
+
+
 def _execute(code: CodeType, names: dict[str, Any]) -> None:
-    """Run a statement. One that awaits runs without an event loop, as far as it waits for nothing."""
-    coroutine = eval(code, names)
+    """Run a statement. One that awaits runs without an event loop, as far as it waits for nothing. What cannot be
+    imported is told where it is used."""
+    try:
+        coroutine = eval(code, names)
+    except ImportError as error:
+        steps = list(dis.get_instructions(code))
+        if all(step.opname != "IMPORT_NAME" for step in steps):
+            raise
+        bound = {step.argval for step in steps if step.opname == "STORE_NAME"}
+        names.update(dict.fromkeys(bound - names.keys(), _absent(error)))
+        return
     with contextlib.suppress(StopIteration):
         while code.co_flags & inspect.CO_COROUTINE:
             coroutine.send(None)
@@ -212,12 +226,12 @@ class _Compiler:
         for statement in _statements(above):
             self._future(statement)
 
-    def cell(self, source: str) -> list[tuple[ast.stmt, CodeType]]:
-        """The statements of an answer's cell, each with its code. Raises what Python's parser raises."""
+    def cell(self, source: str) -> list[CodeType]:
+        """The code of each statement of an answer's cell. Raises what Python's parser raises."""
         body = _parsed(source, "<answer>").body
         for statement in body:
             self._future(statement)
-        return [(statement, self.statement(statement, "<answer>")) for statement in body]
+        return [self.statement(statement, "<answer>") for statement in body]
 
     def statement(self, statement: ast.stmt, filename: str) -> CodeType:
         """The code of one statement, without our own `__future__` imports."""

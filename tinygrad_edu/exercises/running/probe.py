@@ -13,7 +13,7 @@ import importlib
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -104,7 +104,10 @@ def _observe(
         head += (importlib.import_module(engine),)
     methods = parameters if kind == "a class" else {}
     try:
-        with watched_class(answer, methods, changed.add, intact) if methods else nullcontext(), time_limit(budget):
+        watched_methods = watched_class(answer, methods, changed.add, intact) if methods else nullcontext()
+        with ExitStack() as after, watched_methods, time_limit(budget):
+            for T in filter(None, map(sys.modules.get, ("tinygrad_edu", "torch"))):
+                after.callback(T.set_default_dtype, T.get_default_dtype())  # an answer sets its own, not the next one's
             try:
                 data = encode(probe(*head, *decode(case)))
             except TimeUp:
