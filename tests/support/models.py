@@ -3,11 +3,10 @@
 They are as in their papers in what calls what, and small in width.
 """
 
-import itertools
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 Made = tuple[Any, tuple[Any, ...], Callable[[Any], Any]]
 
@@ -40,11 +39,16 @@ def basic_block(T: Any) -> Any:
     class BasicBlock(nn.Module):
         def __init__(self, inside: int, outside: int, stride: int) -> None:
             super().__init__()
-            self.conv1, self.bn1 = nn.Conv2d(inside, outside, 3, stride, 1, bias=False), nn.BatchNorm2d(outside)
+            self.conv1 = nn.Conv2d(inside, outside, 3, stride, 1, bias=False)
+            self.bn1 = nn.BatchNorm2d(outside)
             self.relu = nn.ReLU(inplace=True)
-            self.conv2, self.bn2 = nn.Conv2d(outside, outside, 3, 1, 1, bias=False), nn.BatchNorm2d(outside)
-            shrink = nn.Conv2d(inside, outside, 1, stride, bias=False)
-            self.downsample = nn.Sequential(shrink, nn.BatchNorm2d(outside)) if stride != 1 else None
+            self.conv2 = nn.Conv2d(outside, outside, 3, 1, 1, bias=False)
+            self.bn2 = nn.BatchNorm2d(outside)
+            self.downsample = None
+            if stride != 1 or inside != outside:
+                self.downsample = nn.Sequential(
+                    nn.Conv2d(inside, outside, 1, stride, bias=False), nn.BatchNorm2d(outside)
+                )
 
         def forward(self, x: Any) -> Any:
             out = self.relu(self.bn1(self.conv1(x)))
@@ -65,9 +69,12 @@ def resnet18(T: Any) -> Made:
             self.conv1 = nn.Conv2d(3, width, 7, 2, 3, bias=False)
             self.bn1, self.relu = nn.BatchNorm2d(width), nn.ReLU(inplace=True)
             self.maxpool = nn.MaxPool2d(3, 2, 1)
-            widths = [width, width, 2 * width, 4 * width, 8 * width]
             stages = [
-                nn.Sequential(BasicBlock(a, b, b // a), BasicBlock(b, b, 1)) for a, b in itertools.pairwise(widths)
+                nn.Sequential(
+                    BasicBlock(width * max(1, 2 ** (n - 1)), width * 2**n, 1 if n == 0 else 2),
+                    BasicBlock(width * 2**n, width * 2**n, 1),
+                )
+                for n in range(4)
             ]
             self.layer1, self.layer2, self.layer3, self.layer4 = stages
             self.avgpool, self.fc = nn.AdaptiveAvgPool2d((1, 1)), nn.Linear(8 * width, 10)
@@ -174,41 +181,46 @@ def seq2seq(T: Any) -> Made:
     return Seq2Seq(), given, lambda output: (output**2).mean()
 
 
-def gpt_model(T: Any, layers: int, width: int, heads: int, vocabulary: int, length: int) -> Any:
-    """A GPT of so many blocks, with a mask as a buffer, tied weights, and `self.apply(init)`."""
+def gpt(T: Any) -> Made:
+    """A GPT of six layers with a mask as a buffer, tied weights, and `self.apply(init)`."""
     nn = T.nn
 
     class CausalAttention(nn.Module):
-        def __init__(self) -> None:
+        def __init__(self, width: int, heads: int, length: int) -> None:
             super().__init__()
+            self.n_head = heads
             self.c_attn, self.c_proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
             self.drop = nn.Dropout(0.1)
-            self.register_buffer("bias", T.tensor(np.tril(np.ones((length, length)))))
+            self.register_buffer("bias", T.tril(T.ones(length, length)).view(1, 1, length, length))
 
         def forward(self, x: Any) -> Any:
-            b, t, _ = x.shape
-            q, k, v = (one.view(b, t, heads, width // heads).transpose(1, 2) for one in self.c_attn(x).chunk(3, 2))
-            scores = (q @ k.transpose(-2, -1)) * (width // heads) ** -0.5
-            scores = scores.masked_fill(self.bias[:t, :t] == 0, float("-inf")).softmax(-1)
-            return self.drop(self.c_proj((scores @ v).transpose(1, 2).reshape(b, t, width)))
+            b, t, c = x.shape
+            q, k, v = (
+                one.view(b, t, self.n_head, c // self.n_head).transpose(1, 2) for one in self.c_attn(x).chunk(3, 2)
+            )
+            scores = (q @ k.transpose(-2, -1)) * (c // self.n_head) ** -0.5
+            scores = scores.masked_fill(self.bias[:, :, :t, :t] == 0, float("-inf")).softmax(-1)
+            return self.drop(self.c_proj((scores @ v).transpose(1, 2).reshape(b, t, c)))
 
     class Block(nn.Module):
-        def __init__(self) -> None:
+        def __init__(self, width: int, heads: int, length: int) -> None:
             super().__init__()
-            self.ln_1, self.attn, self.ln_2 = nn.LayerNorm(width), CausalAttention(), nn.LayerNorm(width)
-            wide = [nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)]
-            self.mlp = nn.Sequential(*wide, nn.Dropout(0.1))
+            self.ln_1, self.attn = nn.LayerNorm(width), CausalAttention(width, heads, length)
+            self.ln_2 = nn.LayerNorm(width)
+            self.mlp = nn.Sequential(
+                nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width), nn.Dropout(0.1)
+            )
 
         def forward(s, x: Any) -> Any:
             x = x + s.attn(s.ln_1(x))
             return x + s.mlp(s.ln_2(x))
 
     class GPT(nn.Module):
-        def __init__(self) -> None:
+        def __init__(self, words: int = 30, length: int = 12, width: int = 24) -> None:
             super().__init__()
-            self.wte, self.wpe = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
-            self.drop, self.h = nn.Dropout(0.1), nn.ModuleList([Block() for _ in range(layers)])
-            self.ln_f, self.lm_head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
+            self.wte, self.wpe, self.drop = nn.Embedding(words, width), nn.Embedding(length, width), nn.Dropout(0.1)
+            self.h = nn.ModuleList([Block(width, 3, length) for _ in range(6)])
+            self.ln_f, self.lm_head = nn.LayerNorm(width), nn.Linear(width, words, bias=False)
             self.lm_head.weight = self.wte.weight
             self.apply(self.init)
 
@@ -225,13 +237,8 @@ def gpt_model(T: Any, layers: int, width: int, heads: int, vocabulary: int, leng
                 return logits
             return logits, nn.functional.cross_entropy(logits.view(-1, logits.shape[-1]), targets.view(-1))
 
-    return GPT()
-
-
-def gpt(T: Any) -> Made:
-    """A GPT of six layers, which computes its loss itself."""
     idx = T.tensor([[1, 2, 3, 4, 5, 6, 7, 8], [8, 7, 6, 5, 4, 3, 2, 1]])
-    return gpt_model(T, 6, 24, 3, 30, 12), (idx, idx), lambda output: output[1]
+    return GPT(), (idx, idx), lambda output: output[1]
 
 
 def vit(T: Any) -> Made:
@@ -377,6 +384,17 @@ def thrice(T: Any) -> Made:
     return Thrice(), (T.randn(3, 4),), lambda output: (output**2).mean()
 
 
-MODELS: dict[str, Callable[[Any], Made]] = {"LeNet": lenet, "ResNet-18": resnet18, "U-Net": unet, "LSTM": lstm}
-MODELS |= {"GRU seq2seq with attention": seq2seq, "GPT of 6 layers": gpt, "ViT": vit, "VAE": vae, "DCGAN step": dcgan}
-MODELS |= {"MAML": maml, "mixture of experts": experts, "a layer called three times": thrice}
+MODELS: dict[str, Callable[[Any], Made]] = {
+    "LeNet": lenet,
+    "ResNet-18": resnet18,
+    "U-Net": unet,
+    "LSTM": lstm,
+    "GRU seq2seq with attention": seq2seq,
+    "GPT of 6 layers": gpt,
+    "ViT": vit,
+    "VAE": vae,
+    "DCGAN step": dcgan,
+    "MAML": maml,
+    "mixture of experts": experts,
+    "a layer called three times": thrice,
+}

@@ -4,12 +4,13 @@ They are small in width and whole in structure: what a picture has to show is ho
 together.
 """
 
+from __future__ import annotations
+
+import math
 from collections.abc import Callable
 from typing import Any
 
-from .models import MODELS, basic_block, gpt_model
-
-__all__ = ["NETWORKS", "gpt_model"]
+from .models import MODELS, basic_block
 
 
 def mlp(T: Any) -> None:
@@ -19,11 +20,15 @@ def mlp(T: Any) -> None:
     class MLP(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.fc1, self.fc2, self.out = nn.Linear(8, 16), nn.Linear(16, 16), nn.Linear(16, 3)
+            self.fc1 = nn.Linear(8, 16)
+            self.fc2 = nn.Linear(16, 16)
+            self.out = nn.Linear(16, 3)
             self.act = nn.ReLU()
 
         def forward(self, x: Any) -> Any:
-            return self.out(self.act(self.fc2(self.act(self.fc1(x)))))
+            x = self.act(self.fc1(x))
+            x = self.act(self.fc2(x))
+            return self.out(x)
 
     model = MLP()
     optimizer = T.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
@@ -34,9 +39,85 @@ def mlp(T: Any) -> None:
     optimizer.step()
 
 
-def gpt(T: Any) -> None:
+def _attention(T: Any, width: int, heads: int) -> Any:
+    nn = T.nn
+
+    class CausalSelfAttention(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.c_attn = nn.Linear(width, 3 * width)
+            self.c_proj = nn.Linear(width, width)
+
+        def forward(self, x: Any) -> Any:
+            batch, length, _ = x.shape
+            q, k, v = self.c_attn(x).split(width, dim=2)
+            q, k, v = (part.view(batch, length, heads, width // heads).transpose(1, 2) for part in (q, k, v))
+            scores = q @ k.transpose(-2, -1) / math.sqrt(width // heads)
+            mask = T.tril(T.ones(length, length)) == 0
+            scores = scores.masked_fill(mask, float("-inf"))
+            y = T.softmax(scores, dim=-1) @ v
+            return self.c_proj(y.transpose(1, 2).reshape(batch, length, width))
+
+    return CausalSelfAttention()
+
+
+def gpt_model(T: Any, layers: int, width: int, heads: int, vocabulary: int, length: int) -> Any:
+    """A GPT of so many blocks, with its weights tied and initialised by `apply`."""
+    nn = T.nn
+
+    class MLP(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.c_fc = nn.Linear(width, 4 * width)
+            self.gelu = nn.GELU()
+            self.c_proj = nn.Linear(4 * width, width)
+
+        def forward(self, x: Any) -> Any:
+            return self.c_proj(self.gelu(self.c_fc(x)))
+
+    class Block(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.ln_1 = nn.LayerNorm(width)
+            self.attn = _attention(T, width, heads)
+            self.ln_2 = nn.LayerNorm(width)
+            self.mlp = MLP()
+
+        def forward(self, x: Any) -> Any:
+            x = x + self.attn(self.ln_1(x))
+            return x + self.mlp(self.ln_2(x))
+
+    class GPT(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.wte = nn.Embedding(vocabulary, width)
+            self.wpe = nn.Embedding(length, width)
+            self.h = nn.ModuleList([Block() for _ in range(layers)])
+            self.ln_f = nn.LayerNorm(width)
+            self.lm_head = nn.Linear(width, vocabulary, bias=False)
+            self.lm_head.weight = self.wte.weight  # tied
+            self.apply(self._init_weights)
+
+        def _init_weights(self, module: Any) -> None:
+            if isinstance(module, nn.Linear):
+                nn.init.normal_(module.weight, mean=0.0, std=0.02)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+            elif isinstance(module, nn.Embedding):
+                nn.init.normal_(module.weight, mean=0.0, std=0.02)
+
+        def forward(self, tokens: Any) -> Any:
+            x = self.wte(tokens) + self.wpe(T.arange(tokens.shape[1]))
+            for block in self.h:
+                x = block(x)
+            return self.lm_head(self.ln_f(x))
+
+    return GPT()
+
+
+def gpt(T: Any, layers: int = 2) -> None:
     """A small GPT: tied embedding, initialised by `apply`, AdamW and clipping."""
-    model = gpt_model(T, 2, 16, 2, 17, 6)
+    model = gpt_model(T, layers, 16, 2, 17, 6)
     optimizer = T.optim.AdamW(model.parameters(), lr=3e-4)
     tokens = T.tensor([[1, 5, 2, 9, 16, 3], [4, 4, 0, 7, 8, 2]])
     logits = model(tokens[:, :-1])
@@ -143,10 +224,13 @@ def rnn_language_model(T: Any) -> None:
     class RNN(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.embedding, self.cell, self.decoder = nn.Embedding(9, 5), nn.RNNCell(5, 7), nn.Linear(7, 9)
+            self.embedding = nn.Embedding(9, 5)
+            self.cell = nn.RNNCell(5, 7)
+            self.decoder = nn.Linear(7, 9)
 
         def forward(self, tokens: Any) -> Any:
-            h, outputs = T.zeros(tokens.shape[0], 7), []
+            h = T.zeros(tokens.shape[0], 7)
+            outputs = []
             for t in range(tokens.shape[1]):
                 h = self.cell(self.embedding(tokens[:, t]), h)
                 outputs.append(self.decoder(h))
@@ -163,7 +247,8 @@ def rnn_language_model(T: Any) -> None:
 def resnet_block(T: Any) -> None:
     """A residual block with a downsampling branch and batch normalisation."""
     model = basic_block(T)(3, 6, 2)
-    loss = model(T.randn(2, 3, 8, 8)).mean()
+    x = T.randn(2, 3, 8, 8)
+    loss = model(x).mean()
     loss.backward()
 
 
@@ -178,8 +263,14 @@ def step_of(name: str) -> Callable[[Any], None]:
     return step
 
 
-NETWORKS: dict[str, Callable[[Any], None]] = {"MLP": mlp, "GPT": gpt, "GAN step": gan, "DQN": dqn}
-NETWORKS |= {"custom Function": custom_function, "gradient penalty": gradient_penalty}
-NETWORKS |= {"RNN language model": rnn_language_model, "ResNet block": resnet_block}
-OF_MODELS = ("DCGAN step", "LeNet", "LSTM", "VAE", "U-Net", "ViT", "mixture of experts")
-NETWORKS |= {name: step_of(name) for name in OF_MODELS}
+NETWORKS: dict[str, Callable[[Any], None]] = {
+    "MLP": mlp,
+    "GPT": gpt,
+    "GAN step": gan,
+    "DQN": dqn,
+    "custom Function": custom_function,
+    "gradient penalty": gradient_penalty,
+    "RNN language model": rnn_language_model,
+    "ResNet block": resnet_block,
+    **{name: step_of(name) for name in ("DCGAN step", "LeNet", "LSTM", "VAE", "U-Net", "ViT", "mixture of experts")},
+}
