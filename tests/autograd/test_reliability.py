@@ -1,5 +1,7 @@
 """The core under load: long chains, shared graphs, many steps without the garbage collector, threads, exceptions."""
 
+from __future__ import annotations
+
 import gc
 import operator
 import sys
@@ -133,14 +135,21 @@ def step_that_fails(w, x):
         y.sum().backward()
 
 
-STEPS = {plain_step: 4_000, step_with_custom_functions: 1_500, step_with_hooks: 1_000}
-STEPS |= {step_with_views_and_in_place_writes: 1_000, step_to_the_second_order: 1_000}
-STEPS |= {step_whose_graph_never_runs: 1_000, step_that_fails: 500}
+STEPS = {
+    plain_step: 4_000,
+    step_with_custom_functions: 1_500,
+    step_with_hooks: 1_000,
+    step_with_views_and_in_place_writes: 1_000,
+    step_to_the_second_order: 1_000,
+    step_whose_graph_never_runs: 1_000,
+    step_that_fails: 500,
+}
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.__name__)
 def test_steps_without_the_garbage_collector_leave_nothing_behind(step):
-    w, x = T.ones(4, requires_grad=True), T.tensor([0.1, 0.2, 0.3, 0.4])
+    w = T.ones(4, requires_grad=True)
+    x = T.tensor([0.1, 0.2, 0.3, 0.4])
 
     def run(n):
         for _ in range(n):
@@ -170,7 +179,8 @@ def in_threads(count, work):
 
 
 def test_eight_threads_have_separate_grad_modes():
-    barrier, wrong = threading.Barrier(8), []
+    barrier = threading.Barrier(8)
+    wrong = []
 
     def work(number):
         mode = (T.no_grad, T.enable_grad, T.inference_mode, lambda: T.set_grad_enabled(False))[number % 4]

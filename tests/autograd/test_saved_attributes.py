@@ -4,6 +4,8 @@ Every row of the table of ops is run on both engines. Names that hold `_sym_` ar
 PyTorch's own rules read.
 """
 
+from __future__ import annotations
+
 import functools
 from typing import Any
 
@@ -102,10 +104,10 @@ def raw(node: Any) -> dict[str, Any]:
     """What is behind each `_raw_saved_…`: the tensor that is kept, or one for each of several."""
     names = [name.removeprefix("_raw_saved_") for name in dir(node) if name.startswith("_raw_saved_")]
     found = {name: getattr(node, f"_raw_saved_{name}") for name in names}
-    behind = {
-        name: list(map(kept_by, kept)) if isinstance(kept, tuple) else kept_by(kept) for name, kept in found.items()
+    return {
+        name: plain([kept_by(s) for s in kept]) if isinstance(kept, tuple) else plain(kept_by(kept))
+        for name, kept in found.items()
     }
-    return {name: plain(kept) for name, kept in behind.items()}
 
 
 def kept_by(saved: Any) -> Any:
@@ -195,18 +197,21 @@ def test_a_raw_saved_tensor_gives_what_is_kept(T):
 @same_on_both
 def test_what_was_not_saved_is_there_as_none(T):
     # In PyTorch a raw saved tensor is good only as long as its node.
-    return attempt((leaf(T) * T.ones(3)).grad_fn._raw_saved_self.unpack)
+    y = leaf(T) * T.ones(3)
+    return attempt(y.grad_fn._raw_saved_self.unpack)
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_every_exception_is_one() -> None:
     """A fixed difference must be removed from the list."""
     found = {key for row in range(len(ROWS)) for key in differences(row)}
-    assert {(node, name) for node, names in EXCEPTIONS.items() for name in names} <= found
+    listed = {(node, name) for node, names in EXCEPTIONS.items() for name in names}
+    assert listed <= found
 
 
 def test_an_index_shows_its_tensors_and_nothing_for_its_slices() -> None:
     for T in (tinygrad_edu, torch):
-        nothing, index = T.ones(2, 3, requires_grad=True)[:, T.tensor([0, 2])].grad_fn._saved_indices
+        y = T.ones(2, 3, requires_grad=True)[:, T.tensor([0, 2])]
+        nothing, index = y.grad_fn._saved_indices
         assert nothing is None
         assert index.tolist() == [0, 2]
