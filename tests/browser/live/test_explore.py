@@ -347,6 +347,8 @@ def test_what_was_written_outlasts_an_example_a_stop_and_a_reload(fresh: Any, ad
     page.go_back()
     expect(stage(page).locator(".tgv-listing")).to_contain_text("x * x")
     stage(page).get_by_role("button", name="▶ Run").click()
+    stage(page).get_by_role("button", name="▶ Run").click()
+    expect(page.locator(".said")).to_contain_text("waits for the one that is running")
     stage(page).get_by_role("button", name="■ Stop").click()
     expect(box(page)).to_have_value(loop)
     broken = "y = (2\nx = 1"

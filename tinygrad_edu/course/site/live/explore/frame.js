@@ -10,6 +10,7 @@ const WIDGETS = { "explored._linked.<locals>.Linked": "Explorer", "viz.widgets.m
 const SLOW = 8000; // milliseconds without an answer after which the page says how to end a program
 const FOR_TORCH = /(^|[^.\w])torch\b/m; // also where its import was left out, as in many a question
 const STARTS = "Python is starting. What you change is kept, and answered in a moment.";
+const WAITS = "This program waits for the one that is running. If that never ends, press Stop, then Run.";
 const LONG = "Running … If it never ends, press stop.";
 const HONEST = "torch is tinygrad_edu here, not PyTorch: the same names and rules, computed in this page with NumPy.";
 const BOX = matchMedia("(pointer: coarse), (max-width: 40em)").matches ? "Paste a program here" : "Paste a PyTorch program here, and run it: Ctrl + Enter";
@@ -102,8 +103,9 @@ export class Frame {
     this.written = null;
     this.report.hidden = true;
     if (this.stage.hidden) this.#write(shown);
+    const runs = this.ready && this.busy; // another program, which may never end
     this.#send({ type: "explore", about: this.asked });
-    this.#say(this.ready ? "Running …" : "Python is starting …");
+    this.#say(runs ? WAITS : this.ready ? "Running …" : "Python is starting …");
     this.held = null;
     if (this.opening) this.#replay(this.opening);
     this.opening = null;
@@ -121,7 +123,7 @@ export class Frame {
     this.busy = true;
     this.ender.hidden = false;
     clearTimeout(this.slow);
-    this.slow = setTimeout(() => this.busy && this.#say("Running … If it never ends, press Stop."), SLOW);
+    this.slow = setTimeout(() => this.busy && this.#say(LONG), SLOW);
   }
 
   /** Ask for a pack, or for all that are left. Before the first picture they would take the processors that it needs. */
