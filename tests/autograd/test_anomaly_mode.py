@@ -120,15 +120,6 @@ def test_errors_and_forward_lines_are_pytorchs(program) -> None:
     agree(program)
 
 
-def test_each_backward_pass_on_the_way_is_told_from_the_last_to_the_first() -> None:
-    _, heard = listen(in_a_third_backward, T)
-    assert [lines[-1] for _, lines in heard] == [
-        "line of the second backward",
-        "line of the first backward",
-        "line of the power",
-    ]
-
-
 def test_flags_nest_and_are_restored_also_after_an_exception() -> None:
     def program(T):
         seen = []

@@ -12,9 +12,7 @@ from tinygrad_edu import modes
 def test_the_ready_node_that_was_made_last_runs_first(T):
     x, w = leaf(T), leaf(T, 3.0)
     a = x.exp()
-    b = w.sin()
-    c = a * 2
-    y = (b * c).sum()
+    y = (w.sin() * (a * 2)).sum()
     log = watch(y)
     y.backward()
     return log, x.grad, w.grad
@@ -110,28 +108,24 @@ def test_only_a_scalar_starts_with_a_gradient_of_one_and_a_given_one_has_the_sha
     y = x * 2
     (one * 2).backward()
     given = [T.ones(shape, dtype=T.float64) for shape in ((2,), (), (1, 3))]
-    return [
-        *(attempt(lambda: y.backward()), attempt(lambda: T.autograd.grad(y, x)), one.grad),
-        *(attempt(lambda g=g: y.backward(g)) for g in (*given, 3.0)),
+    found = [attempt(lambda: y.backward()), attempt(lambda: T.autograd.grad(y, x)), one.grad]
+    found += [attempt(lambda g=g: y.backward(g)) for g in (*given, 3.0)]
+    found += [
         attempt(lambda: T.autograd.grad(y, x, given[0])),
         attempt(lambda: T.autograd.backward([y, y], [T.ones(3, dtype=T.float64)])),
-        x.grad,
     ]
+    return *found, x.grad
 
 
 @same_on_both
 def test_a_tensor_without_a_graph_and_what_is_no_tensor_cannot_start_a_pass(T):
     a, x = T.ones(1), leaf(T)
     roots = (a, x.sum().detach(), x.sum() > 0)
-    return [
-        *(attempt(root.backward) for root in roots),
-        *(attempt(lambda r=r: T.autograd.backward(r)) for r in ([x.sum(), a], [])),
-        *(attempt(lambda r=r: T.autograd.grad(r, x)) for r in (a, [])),
-        attempt(lambda: T.autograd.grad(x.sum(), [3.0]))[0],
-        attempt(lambda: T.autograd.grad(3.0, x))[0],
-        attempt(lambda: T.autograd.backward(3.0))[0],
-        x.grad,
-    ]
+    found = [attempt(root.backward) for root in roots]
+    found += [attempt(lambda r=r: T.autograd.backward(r)) for r in ([x.sum(), a], [])]
+    found += [attempt(lambda r=r: T.autograd.grad(r, x)) for r in (a, [])]
+    found += [attempt(lambda: T.autograd.grad(x.sum(), [3.0]))[0], attempt(lambda: T.autograd.grad(3.0, x))[0]]
+    return *found, attempt(lambda: T.autograd.backward(3.0))[0], x.grad
 
 
 @same_on_both
@@ -194,8 +188,7 @@ def test_a_path_that_was_cut_does_not_reach_the_input(T):
 def test_a_rule_computes_no_gradient_that_nobody_asked_for(T):
     x, w = leaf(T), leaf(T, 3.0)
     a, b = x * 1, w * 1
-    y = a * b
-    log = []
+    y, log = a * b, []
     y.grad_fn.register_hook(noting(log, "product"))
     y.sum().backward(inputs=[x])
     return x.grad, w.grad
@@ -259,8 +252,7 @@ def test_retain_graph_keeps_what_was_saved_for_one_more_pass_and_create_graph_do
 def test_a_part_of_the_graph_that_a_pass_did_not_visit_is_not_freed(T):
     x, w = leaf(T), leaf(T, 3.0)
     a, b = x.exp(), w.exp()
-    y = (a * b).sum()
-    z = b * 2
+    y, z = (a * b).sum(), b * 2
     T.autograd.grad(y, a)
     z.backward()
     return w.grad, attempt(lambda: y.backward()), x.grad
@@ -269,8 +261,7 @@ def test_a_part_of_the_graph_that_a_pass_did_not_visit_is_not_freed(T):
 @same_on_both
 def test_gradients_of_gradients_to_the_fourth_order(T):
     x = leaf(T)
-    y = (x**5 + x.sin() * x.exp()).sum()
-    orders = []
+    y, orders = (x**5 + x.sin() * x.exp()).sum(), []
     for _ in range(4):
         (g,) = T.autograd.grad(y, x, create_graph=True)
         orders.append(values_of(g))
@@ -345,8 +336,7 @@ def nested(T, at_each_level):
 
 @same_on_both
 def test_re_entrant_passes_nest_a_dozens_deep_and_each_runs_to_its_end_first(T):
-    levels = []
-    x = leaf(T, 1.0)
+    levels, x = [], leaf(T, 1.0)
     nested(T, levels.append).apply(x, 40).backward()
     return levels, x.grad
 
@@ -363,8 +353,7 @@ def test_the_modes_and_hooks_of_a_pass_hold_at_every_level_inside_it(T):
             leaf(T, 2.0).exp()
         seen.append((n, mode, len(packed)))
 
-    packed = []
-    x = leaf(T, 1.0)
+    packed, x = [], leaf(T, 1.0)
     y = nested(T, level).apply(x, 40)
     with T.autograd.graph.saved_tensors_hooks(lambda t: packed.append(1) or t, lambda t: t):
         y.backward()
@@ -484,18 +473,15 @@ y.detach().__setitem__((), 10.0)"""
 
 
 @pytest.mark.parametrize("window", WINDOWS.replace("\n", " ").split("; "))
-def test_a_result_without_a_dimension_is_one_storage_for_all_that_show_it(window) -> None:
-    @same_on_both
-    def program(T):
-        found = []
-        for looked in (False, True):
-            x, w = leaf(T, 2.0), leaf(T, 3.0)
-            y = x * w
-            kept = y * w  # keeps y for its own gradient
-            before = y.item() if looked else None
-            eval(window, {"T": T, "np": np, "y": y})
-            after = y * 1.0, y + y, y * w
-            found.append((before, y, y._version, after, attempt(kept.backward), x.grad, w.grad))
-        return found
-
-    program()
+@same_on_both
+def test_a_result_without_a_dimension_is_one_storage_for_all_that_show_it(T, window):
+    found = []
+    for looked in (False, True):
+        x, w = leaf(T, 2.0), leaf(T, 3.0)
+        y = x * w
+        kept = y * w  # keeps y for its own gradient
+        before = y.item() if looked else None
+        eval(window, {"T": T, "np": np, "y": y})
+        after = y * 1.0, y + y, y * w
+        found.append((before, y, y._version, after, attempt(kept.backward), x.grad, w.grad))
+    return found

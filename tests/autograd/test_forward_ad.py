@@ -29,8 +29,6 @@ X = [[0.5, 1.5, 2.0], [1.25, 0.75, 3.0]]
 DX = [[1.0, -2.0, 0.5], [0.25, 3.0, -1.0]]
 Y = [[1.5, -0.5, 0.25], [2.0, 1.0, -1.5]]
 DY = [[-1.0, 0.5, 2.0], [1.0, -0.25, 0.75]]
-
-
 UNARY = "neg abs sign reciprocal sqrt square exp log sin cos tanh sigmoid relu clone sum mean max min t flatten squeeze"
 OPS = """x + 1; 1 - x; 2 / x; x**3; x**0; 2**x; x.clamp(0.6, 1.6); x.sum(1); x.sum((0, 1), keepdim=True); x.mean(0);
 x.view(3, 2); x.t().reshape(2, 3); x.unsqueeze(0).expand(2, 2, 3); x[1:, ::2]; x[T.tensor([1, 0, 1])]; x[x > 1];
@@ -47,20 +45,17 @@ def computed(op, T, x, y):
 
 
 @pytest.mark.parametrize("op", OPS)
-def test_an_op_pushes_the_tangents_of_its_inputs_on(op: str) -> None:
-    @same_on_both
-    def program(T):
-        seen = []
-        with T.autograd.forward_ad.dual_level():
-            for moving in ("x", "y", "both"):
-                x = dual(T, X, DX) if moving != "y" else T.tensor(X, dtype=T.float64)
-                y = dual(T, Y, DY) if moving != "x" else T.tensor(Y, dtype=T.float64)
-                out = computed(op, T, x, y)
-                t = tangent(T, out)
-                seen.append((plain(out), plain(t), t is not None and t.dtype == out.dtype))
-        return seen
-
-    program()
+@same_on_both
+def test_an_op_pushes_the_tangents_of_its_inputs_on(T, op):
+    seen = []
+    with T.autograd.forward_ad.dual_level():
+        for moving in ("x", "y", "both"):
+            x = dual(T, X, DX) if moving != "y" else T.tensor(X, dtype=T.float64)
+            y = dual(T, Y, DY) if moving != "x" else T.tensor(Y, dtype=T.float64)
+            out = computed(op, T, x, y)
+            t = tangent(T, out)
+            seen.append((plain(out), plain(t), t is not None and t.dtype == out.dtype))
+    return seen
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if op not in CONSTANT])
@@ -96,15 +91,12 @@ def inside(T, body):
 
 
 @pytest.mark.parametrize("code", ERRORS.replace("\n", " ").split("; "))
-def test_levels_and_duals_are_made_and_refused_as_in_pytorch(code: str) -> None:
-    @same_on_both
-    def program(T):
-        fw, one, whole = T.autograd.forward_ad, T.ones(2), T.ones(2, dtype=T.int64)
-        scope = {"T": T, "fw": fw, "one": one, "whole": whole, "inside": inside, "tangent": tangent}
-        # Whatever was raised, the level is closed.
-        return attempt(lambda: plain(eval(code, scope))), plain(fw.unpack_dual(one))
-
-    program()
+@same_on_both
+def test_levels_and_duals_are_made_and_refused_as_in_pytorch(T, code):
+    fw, one, whole = T.autograd.forward_ad, T.ones(2), T.ones(2, dtype=T.int64)
+    scope = {"T": T, "fw": fw, "one": one, "whole": whole, "inside": inside, "tangent": tangent}
+    # Whatever was raised, the level is closed.
+    return attempt(lambda: plain(eval(code, scope))), plain(fw.unpack_dual(one))
 
 
 @same_on_both
@@ -170,16 +162,13 @@ seen = fw.make_dual(T.ones(2), T.ones(2, requires_grad=True)).mul_(2)"""
 
 
 @pytest.mark.parametrize("code", INPLACE.splitlines())
-def test_a_write_in_place_is_seen_by_the_tangents_of_all_views(code: str) -> None:
-    @same_on_both
-    def program(T):
-        scope = {"T": T, "fw": T.autograd.forward_ad, "o": lambda *shape: T.zeros(*shape, dtype=T.float64)}
-        scope |= {"t": lambda x: tangent(T, x), "D": lambda *values: dual(T, *values)}
-        with T.autograd.forward_ad.dual_level():
-            scope["d"] = dual(T, X, DX)
-            return attempt(lambda: exec(code, scope)), plain(scope.get("seen"))
-
-    program()
+@same_on_both
+def test_a_write_in_place_is_seen_by_the_tangents_of_all_views(T, code):
+    scope = {"T": T, "fw": T.autograd.forward_ad, "o": lambda *shape: T.zeros(*shape, dtype=T.float64)}
+    scope |= {"t": lambda x: tangent(T, x), "D": lambda *values: dual(T, *values)}
+    with T.autograd.forward_ad.dual_level():
+        scope["d"] = dual(T, X, DX)
+        return attempt(lambda: exec(code, scope)), plain(scope.get("seen"))
 
 
 @same_on_both
@@ -247,13 +236,10 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_the_jvp_of_a_function_gets_and_gives_tangents_as_in_pytorch(name: str) -> None:
-    @same_on_both
-    def program(T):
-        with T.autograd.forward_ad.dual_level():
-            return attempt(lambda: plain(FUNCTIONS[name](T, dual(T, [1.0, 2.0], [3.0, 4.0], "float32"))))
-
-    program()
+@same_on_both
+def test_the_jvp_of_a_function_gets_and_gives_tangents_as_in_pytorch(T, name):
+    with T.autograd.forward_ad.dual_level():
+        return attempt(lambda: plain(FUNCTIONS[name](T, dual(T, [1.0, 2.0], [3.0, 4.0], "float32"))))
 
 
 def test_a_jvp_that_gives_no_tangent_for_an_output_that_has_one_is_an_error() -> None:
@@ -299,8 +285,7 @@ def test_both_orders_of_nesting_go_through_a_function_and_hooks_see_the_tangent_
 
 @same_on_both
 def test_an_expanded_tensor_has_no_tangent_of_its_own(T):
-    fw = T.autograd.forward_ad
-    x = T.ones((), dtype=T.float64)
+    fw, x = T.autograd.forward_ad, T.ones((), dtype=T.float64)
     with fw.dual_level():
         refused = attempt(lambda: fw.make_dual(x.expand(2), T.ones(2, dtype=T.float64)))
         alike = fw.make_dual(x.expand(2), x.expand(2))

@@ -132,11 +132,8 @@ def test_optional_arguments_that_are_left_out_need_no_gradient(T):
 @same_on_both
 def test_needs_input_grad_tells_of_each_argument_in_forward_and_in_backward(T):
     seen = []
-    f = make(
-        T,
-        lambda ctx, a, b, k: (seen.append(ctx.needs_input_grad), a * b)[1],
-        lambda ctx, grad: (seen.append(ctx.needs_input_grad), (grad, None, None))[1],
-    )
+    noted = lambda ctx, value: (seen.append(ctx.needs_input_grad), value)[1]  # noqa: E731
+    f = make(T, lambda ctx, a, b, k: noted(ctx, a * b), lambda ctx, grad: noted(ctx, (grad, None, None)))
     a, b = leaf(T), T.ones(3, dtype=T.float64)
     f.apply(a, b, 3).sum().backward()
     f.apply(b, a, 3)
@@ -207,8 +204,7 @@ def test_an_output_marked_non_differentiable_or_of_integers_ends_the_graph(T):
         seen.append([values_of(g) for g in grads[:3]])
         return grads[0] * 3
 
-    seen = []
-    x = leaf(T)
+    seen, x = [], leaf(T)
     outputs = make(T, forward, backward).apply(x)
     outputs[0].sum().backward()
     return outputs, seen, x.grad
@@ -388,8 +384,7 @@ def test_an_error_in_forward_or_backward_arrives_as_it_is(T):
 @same_on_both
 def test_vjp_is_another_name_of_backward_and_both_are_an_error(T):
     x = leaf(T)
-    y = make(T, lambda ctx, x: x * 2, vjp=lambda ctx, g: g * 2).apply(x)
-    y.sum().backward()
+    make(T, lambda ctx, x: x * 2, vjp=lambda ctx, g: g * 2).apply(x).sum().backward()
     both = make(T, lambda ctx, x: x * 2, lambda ctx, g: g, vjp=lambda ctx, g: g).apply(x)
     return x.grad, attempt(lambda: both.sum().backward())
 
@@ -426,8 +421,7 @@ def test_a_saved_intermediate_has_no_history_unless_it_is_returned_as_well(T):
         (e,) = ctx.saved_tensors
         return grad * (e + 1 / e) / 2 + grad_e * e, None
 
-    f = make(T, forward, backward)
-    x = leaf(T)
+    f, x = make(T, forward, backward), leaf(T)
     checks = T.autograd.gradcheck, T.autograd.gradgradcheck
     (g,) = T.autograd.grad(f.apply(x, False).sum(), x, create_graph=True)
     return [
@@ -449,8 +443,7 @@ def test_once_differentiable_lets_no_wrong_second_gradient_through(T):
         ctx.x = x.detach()
         return x * x
 
-    x = leaf(T)
-    f = make(T, forward, once(backward))
+    x, f = leaf(T), make(T, forward, once(backward))
     f.apply(x).sum().backward()
     (g,) = T.autograd.grad(f.apply(x).sum(), x, create_graph=True)
     (h,) = T.autograd.grad((f.apply(x) * x).sum(), x, create_graph=True)
@@ -542,13 +535,10 @@ def test_the_classes_behind_a_function_are_pytorchs(T):
     kind = make(T, lambda ctx, x: (ctx.save_for_backward(x), x * 2)[1], lambda ctx, grad: grad * ctx.saved_tensors[0])
     x = leaf(T)
     node = kind.apply(x).grad_fn
-    return (
-        type(kind) is module.FunctionMeta,
-        isinstance(node, module.BackwardCFunction) and isinstance(node, module.FunctionCtx),
-        type(node) is kind._backward_cls and node._forward_cls is kind,
-        type(node).__name__,
-        values_of(node.apply(T.ones(3, dtype=T.float64))),
-    )
+    kinds = isinstance(node, module.BackwardCFunction) and isinstance(node, module.FunctionCtx)
+    linked = type(node) is kind._backward_cls and node._forward_cls is kind
+    grad = node.apply(T.ones(3, dtype=T.float64))
+    return type(kind) is module.FunctionMeta, kinds, linked, type(node).__name__, values_of(grad)
 
 
 @same_on_both
@@ -573,11 +563,8 @@ def test_ctx_has_room_for_names_of_the_users(T):
     found = []
     for name in ["run", "release", "name", "accumulate", "variable", "edges", "outputs", "kept", "function"]:
         x = leaf(T)
-        kind = make(
-            T,
-            lambda ctx, x, rule, name=name: (setattr(ctx, name, rule), rule(x))[1],
-            lambda ctx, grad, name=name: (getattr(ctx, name)(grad), None),
-        )
+        put = lambda ctx, x, rule, name=name: (setattr(ctx, name, rule), rule(x))[1]  # noqa: E731
+        kind = make(T, put, lambda ctx, grad, name=name: (getattr(ctx, name)(grad), None))
         kind.apply(x, lambda t: t * 3).sum().backward()
         found.append(x.grad)
     return found

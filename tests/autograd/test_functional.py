@@ -37,13 +37,9 @@ def x(T, *shape, requires_grad=False):
 FUNCTIONS = """a * a.exp(); a.reshape(-1, 1) @ a.reshape(1, -1); (a**3).sum(); (a**3).sum().reshape(1);
 (a * 2, (a**3).sum()); (a.sin(),); (a * 3).sum(); T.ones(2, dtype=T.float64); a.detach() * 2;
 T.ones((), dtype=T.float64); 3.0; (a, 3.0); a.reshape(-1)[:0]""".replace("\n", " ").split("; ")
-INPUTS = [
-    *("x(T, 3)", "x(T, 3, requires_grad=True)", "x(T, 1).reshape(())", "(x(T, 3),)"),
-    *("x(T, 3, requires_grad=True) * 1", "3.0"),
-]
+INPUTS = ["x(T, 3)", "x(T, 3, requires_grad=True)", "x(T, 1).reshape(())", "(x(T, 3),)"]
+INPUTS += ["x(T, 3, requires_grad=True) * 1", "3.0"]
 OPTIONS = [{}, {"create_graph": True}]
-
-
 VECTORS = """None; v; v.requires_grad_(); (v,); T.ones(2, dtype=T.float64);
 (T.ones(3, dtype=T.float64), T.ones(3, dtype=T.float64)); T.tensor(2.0, dtype=T.float64);
 3.0""".replace("\n", " ").split("; ")
@@ -63,9 +59,8 @@ def function_of(T, code):
 @pytest.mark.parametrize("function", ["jacobian", "hessian", "vjp", "jvp", "vhp", "hvp"])
 def test_each_function_gives_pytorchs_numbers_structure_and_errors(function: str, code: str) -> None:
     whole = function in ("jacobian", "hessian")
-    for options, of, vector in itertools.product(
-        OPTIONS, INPUTS if whole else INPUTS[:4], ["None"] if whole else VECTORS
-    ):
+    given = (INPUTS, ["None"]) if whole else (INPUTS[:4], VECTORS)
+    for options, of, vector in itertools.product(OPTIONS, *given):
         if "3.0" in code and not whole and (of, vector) != (INPUTS[0], "v"):
             continue  # of two mistakes at once, either may be reported
 

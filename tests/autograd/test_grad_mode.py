@@ -145,8 +145,7 @@ def test_generators_pass_on_what_they_return_and_coroutines_can_be_decorated(T):
 
 @same_on_both
 def test_detach_shares_memory_and_versions_and_data_shares_memory_alone(T):
-    x = leaf(T)
-    y = x * 1
+    y = leaf(T) * 1
     d, raw = y.detach(), y.data
     d.add_(1)
     after_detach = y._version, d._version, raw._version
@@ -176,8 +175,7 @@ def test_detach_in_place_makes_a_leaf(T):
 def test_inference_tensors_have_no_version_and_no_history(T):
     x = leaf(T)
     with T.inference_mode():
-        y = x * 2
-        v = x.view(-1)
+        y, v = x * 2, x.view(-1)
         flags = y.is_inference(), v.is_inference(), x.is_inference(), y.requires_grad, v._is_view()
     return flags, y.is_inference(), attempt(lambda: y._version), y.is_leaf, y.grad_fn is None
 

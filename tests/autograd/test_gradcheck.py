@@ -19,11 +19,8 @@ def outcome(program, T):
             result = program(T)
         except Exception as error:
             result = type(error).__name__, " ".join(str(error).split()[:5])
-    return result, [
-        str(w.message).split(",")[0][:40]
-        for w in heard
-        if w.category is UserWarning and "undefined" not in str(w.message)
-    ]
+    said = [str(w.message) for w in heard if w.category is UserWarning]
+    return result, [words.split(",")[0][:40] for words in said if "undefined" not in words]
 
 
 def agree(program, what=""):
@@ -125,8 +122,6 @@ SUBJECTS = {
     "undefined gradients refused": lambda T: function(T, undefined, refusing),
     "undefined gradients misread": lambda T: function(T, undefined, misreading),
 }
-
-
 MODES = {
     "slow": {},
     "fast": {"fast_mode": True},

@@ -42,15 +42,10 @@ def test_the_outputs_of_one_node_are_numbered(T):
 
 @same_on_both
 def test_sequence_numbers_grow_and_a_leaf_has_the_highest(T):
-    x = leaf(T)
-    a = x * 2
-    b = a * 3
-    accumulator = a.grad_fn.next_functions[0][0]
-    return (
-        b.grad_fn._sequence_nr() - a.grad_fn._sequence_nr(),
-        accumulator._sequence_nr() > b.grad_fn._sequence_nr(),
-        accumulator._sequence_nr() == 2**64 - 1,
-    )
+    a = leaf(T) * 2
+    b, accumulator = a * 3, a.grad_fn.next_functions[0][0]
+    first, second, last = (node._sequence_nr() for node in (a.grad_fn, b.grad_fn, accumulator))
+    return second - first, last > second, last == 2**64 - 1
 
 
 @same_on_both
@@ -72,16 +67,11 @@ def test_flags_of_a_result_cannot_be_changed_back_and_those_of_a_leaf_can(T):
     z = x * 2
     x.requires_grad = True
     y.sum().backward()
-    return (
-        x,
-        z,
-        [
-            *(attempt(lambda: y.requires_grad_(False)), attempt(lambda: setattr(y, "requires_grad", False))),
-            *(attempt(lambda: y.requires_grad_()) is y, attempt(lambda: i.requires_grad_())),
-            *(attempt(lambda data=data: T.tensor(data, requires_grad=True)) for data in ([True], [1])),
-            *(attempt(lambda name=name: setattr(y, name, None))[0] for name in ("grad_fn", "is_leaf")),
-        ],
-    )
+    found = [attempt(lambda: y.requires_grad_(False)), attempt(lambda: setattr(y, "requires_grad", False))]
+    found += [attempt(lambda: y.requires_grad_()) is y, attempt(lambda: i.requires_grad_())]
+    found += [attempt(lambda data=data: T.tensor(data, requires_grad=True)) for data in ([True], [1])]
+    found += [attempt(lambda name=name: setattr(y, name, None))[0] for name in ("grad_fn", "is_leaf")]
+    return x, z, found
 
 
 @same_on_both
@@ -136,8 +126,7 @@ def test_a_node_shows_what_it_saved_until_it_is_freed(T):
     y = x * w
     node = y.grad_fn
     shown = node._saved_self is x, node._saved_other is w
-    power = (x**3).grad_fn
-    exp = x.exp()
+    power, exp = (x**3).grad_fn, x.exp()
     settings = power._saved_exponent, exp.grad_fn._saved_result is exp, exp.grad_fn._saved_result
     y.sum().backward()
     return shown, settings, attempt(lambda: node._saved_self), attempt(lambda: node._saved_nothing)[0]
@@ -145,24 +134,21 @@ def test_a_node_shows_what_it_saved_until_it_is_freed(T):
 
 @same_on_both
 def test_a_raw_saved_tensor_unpacks_and_takes_hooks_once(T):
-    x = leaf(T)
-    log = []
+    x, log = leaf(T), []
     y = x.exp() * x
     raw = y.grad_fn._raw_saved_self
     raw.register_hooks(noting(log, "pack", lambda t: t * 2), noting(log, "unpack", lambda t: t / 2))
     again = attempt(lambda: raw.register_hooks(lambda t: t, lambda t: t))
     seen = y.grad_fn._saved_self
     y.sum().backward()
-    freed = attempt(lambda: raw.register_hooks(lambda t: t, lambda t: t))
-    return log, again, freed, x.grad, seen.requires_grad
+    return log, again, attempt(lambda: raw.register_hooks(lambda t: t, lambda t: t)), x.grad, seen.requires_grad
 
 
 @same_on_both
 def test_a_node_may_be_called_by_hand(T):
     x, w = leaf(T), leaf(T, 3.0)
     g = T.ones(3, dtype=T.float64)
-    y = x * w
-    product = y.grad_fn(g)
+    product = (x * w).grad_fn(g)
     exp, sin, cos = x.exp(), x.sin(), x.cos()
     results, wrong = [product[0], exp.grad_fn(g), sin.grad_fn(g)], [attempt(lambda: exp.grad_fn(g, g))]
     with T.no_grad():

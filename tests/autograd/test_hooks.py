@@ -5,8 +5,7 @@ from support.both import attempt, leaf, names, noting, same_on_both, values_of, 
 
 @same_on_both
 def test_a_tensor_hook_sees_the_complete_gradient_once(T):
-    log = []
-    x = leaf(T)
+    log, x = [], leaf(T)
     a = x * 2
     a.register_hook(noting(log, "a"))
     x.register_hook(noting(log, "x"))
@@ -16,8 +15,7 @@ def test_a_tensor_hook_sees_the_complete_gradient_once(T):
 
 @same_on_both
 def test_hooks_run_in_the_order_of_registration_and_each_sees_what_the_last_returned(T):
-    log = []
-    x = leaf(T)
+    log, x = [], leaf(T)
     for i in range(3):
         x.register_hook(noting(log, f"{i}", lambda g, i=i: g * 10 if i != 1 else None))
     (x * 2).sum().backward()
@@ -26,8 +24,7 @@ def test_hooks_run_in_the_order_of_registration_and_each_sees_what_the_last_retu
 
 @same_on_both
 def test_a_removed_hook_is_not_called_and_a_hook_may_remove_itself_and_add_another(T):
-    log = []
-    x = leaf(T)
+    log, x = [], leaf(T)
     handle = x.register_hook(noting(log, "removed"))
     handle.remove()
     handle.remove()
@@ -82,8 +79,7 @@ def test_only_what_requires_grad_takes_hooks(T):
 @same_on_both
 def test_a_hook_stays_where_the_tensor_was_when_it_was_set_and_retain_grad_moves_along(T):
     """A hook set before an in-place op gets the gradient of the old value."""
-    log = []
-    x = leaf(T)
+    log, x = [], leaf(T)
     a = x * 1
     a.register_hook(noting(log, "before"))
     a.retain_grad()
@@ -95,8 +91,7 @@ def test_a_hook_stays_where_the_tensor_was_when_it_was_set_and_retain_grad_moves
 
 @same_on_both
 def test_a_hook_on_a_view_is_on_the_views_own_node_and_one_on_an_output_of_several_sees_that_one(T):
-    log = []
-    x = leaf(T, [[1.0, 2.0], [3.0, 4.0]])
+    log, x = [], leaf(T, [[1.0, 2.0], [3.0, 4.0]])
     a = x * 1
     v = a[1:]
     v.register_hook(noting(log, "view"))
@@ -175,8 +170,7 @@ def test_a_post_accumulate_hook_returns_nothing_or_the_leaf(T):
 
 @same_on_both
 def test_the_order_of_all_hooks_around_one_node_and_one_leaf(T):
-    log = []
-    x = leaf(T)
+    log, x = [], leaf(T)
     a = x.exp()
     a.grad_fn.register_hook(noting(log, "node after"))
     a.grad_fn.register_prehook(noting(log, "node before"))
@@ -193,8 +187,7 @@ def test_the_order_of_all_hooks_around_one_node_and_one_leaf(T):
 
 @same_on_both
 def test_node_hooks_replace_what_comes_in_and_what_goes_out(T):
-    log = []
-    x = leaf(T)
+    log, x = [], leaf(T)
     a = x.exp()
     a.grad_fn.register_prehook(noting(log, "before", lambda grads: (grads[0] * 10,)))
     a.grad_fn.register_hook(noting(log, "after", lambda grads: (grads[0] * 100,)))
@@ -205,15 +198,9 @@ def test_node_hooks_replace_what_comes_in_and_what_goes_out(T):
 
 @same_on_both
 def test_node_hooks_return_tuples_of_the_right_length_and_kind(T):
-    values = {
-        "list": lambda g: [g[0]],
-        "two": lambda g: (g[0], g[0]),
-        "none": lambda g: (),
-        "no tuple": lambda g: g[0],
-        "a number": lambda g: 3,
-        "another shape": lambda g: (g[0][:1],),
-        "no tensor": lambda g: ("text",),
-    }
+    values = {"list": lambda g: [g[0]], "two": lambda g: (g[0], g[0]), "none": lambda g: ()}
+    values |= {"no tuple": lambda g: g[0], "a number": lambda g: 3, "another shape": lambda g: (g[0][:1],)}
+    values |= {"no tensor": lambda g: ("text",)}
     results = {}
     for kind in ("register_hook", "register_prehook"):
         for name, value in values.items():
@@ -264,10 +251,8 @@ def test_hooks_are_called_where_only_some_inputs_are_asked_for_and_a_captured_gr
 @same_on_both
 def test_the_gradient_kept_for_a_tensor_is_dropped_when_a_function_changes_it_in_place(T):
     """It survives an in-place op, and from then on the gradient of the new value is kept."""
-    rules = {
-        "forward": staticmethod(lambda ctx, x: (ctx.mark_dirty(x), x.mul_(2))[1]),
-        "backward": staticmethod(lambda ctx, grad: grad * 2),
-    }
+    rules = {"forward": staticmethod(lambda ctx, x: (ctx.mark_dirty(x), x.mul_(2))[1])}
+    rules |= {"backward": staticmethod(lambda ctx, grad: grad * 2)}
     seen = []
     for change in (type("Double", (T.autograd.Function,), rules).apply, lambda y: y.mul_(2)):
         y = leaf(T).sin()
@@ -296,8 +281,7 @@ def test_a_second_backward_that_goes_round_a_module_calls_no_hook_of_it_and_one_
     for each in (module, layer):
         each.register_full_backward_hook(lambda module, inputs, outputs: calls.append([g is None for g in inputs]))
     (grad,) = T.autograd.grad(module(x, x.detach() * 2), x, create_graph=True)
-    first = list(calls)
-    again = T.autograd.grad(grad.sum(), x)
+    first, again = list(calls), T.autograd.grad(grad.sum(), x)
     module(x, x.detach() * 3).backward()
     return first, again, x.grad, warned(lambda: layer(T.ones(2, 3)).sum().backward()), calls
 

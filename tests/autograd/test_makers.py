@@ -4,8 +4,6 @@ What shares memory shares the count of writes as well, unless PyTorch keeps it a
 raises where a number that it needs has changed, and gives no wrong gradient.
 """
 
-from __future__ import annotations
-
 import copy
 import itertools
 import pickle
@@ -60,19 +58,10 @@ def loaded(module: Any, first: Any, value: Any, **settings: Any) -> Any:
     return module
 
 
-SOURCES = (
-    *(
-        "T.tensor([1.0, 2.0])",
-        "T.tensor([1.0, 2.0], requires_grad=True)",
-        "T.tensor([1.0, 2.0], requires_grad=True) * 1",
-    ),
-    *(
-        "T.tensor([1.0, 2.0]).mul_(2)",
-        "T.tensor([[1.0, 2.0], [3.0, 4.0]])[0]",
-        "T.tensor([[1.0, 2.0], [3.0, 4.0]])[:, 1]",
-    ),
-    "(T.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True) * 1)[:, 1]",
-)
+VECTOR, MATRIX = "T.tensor([1.0, 2.0])", "T.tensor([[1.0, 2.0], [3.0, 4.0]])"
+OF_LEAF = "(T.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True) * 1)[:, 1]"
+SOURCES = (VECTOR, "T.tensor([1.0, 2.0], requires_grad=True)", "T.tensor([1.0, 2.0], requires_grad=True) * 1")
+SOURCES += (f"{VECTOR}.mul_(2)", f"{MATRIX}[0]", f"{MATRIX}[:, 1]", OF_LEAF)
 
 # Declared on the page of differences.
 COPIES = ("copy.", "pickle.")

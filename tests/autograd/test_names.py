@@ -1,7 +1,5 @@
 """Every public name of PyTorch's autograd exists here with the same parameters, or is listed below with the reason."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 from typing import Any
@@ -66,22 +64,13 @@ OTHER_PARAMETERS = {
 }
 
 # Public members of the classes a user meets that are absent on purpose.
-ABSENT_MEMBERS: dict[str, dict[str, str]] = {
-    "autograd.function.BackwardCFunction": {
-        "apply_boxed": C_CODE,
-        "apply_jvp": C_CODE,
-        "maybe_clear_saved_tensors": C_CODE,
-        **dict.fromkeys(("mark_shared_storage", "saved_variables"), DEPRECATED),
-    },
-    "autograd.function.FunctionCtx": {"mark_shared_storage": DEPRECATED},
-}
-CLASSES = (
-    "autograd.function.BackwardCFunction",
-    "autograd.function.FunctionCtx",
-    "autograd.graph.Node",
-    "autograd.graph.saved_tensors_hooks",
-    "autograd.forward_ad.UnpackedDualTensor",
+IN_C = dict.fromkeys(("apply_boxed", "apply_jvp", "maybe_clear_saved_tensors"), C_CODE)
+ABSENT_MEMBERS: dict[str, dict[str, str]] = {"autograd.function.FunctionCtx": {"mark_shared_storage": DEPRECATED}}
+ABSENT_MEMBERS["autograd.function.BackwardCFunction"] = IN_C | dict.fromkeys(
+    ("mark_shared_storage", "saved_variables"), DEPRECATED
 )
+CLASSES = ("autograd.function.BackwardCFunction", "autograd.function.FunctionCtx", "autograd.graph.Node")
+CLASSES += ("autograd.graph.saved_tensors_hooks", "autograd.forward_ad.UnpackedDualTensor")
 
 
 def module(engine: str, path: str) -> Any:
@@ -99,12 +88,8 @@ def test_every_public_name_is_there_or_absent_on_purpose(path: str) -> None:
     assert {name for name in module("torch", path).__all__ if not hasattr(ours, name)} == set(ABSENT[path])
 
 
-SHARED = [
-    f"{path}.{name}"
-    for path in ABSENT
-    for name in module("torch", path).__all__
-    if name not in ABSENT[path] and callable(getattr(module("torch", path), name))
-]
+SHARED = [(path, name) for path in ABSENT for name in module("torch", path).__all__ if name not in ABSENT[path]]
+SHARED = [f"{path}.{name}" for path, name in SHARED if callable(getattr(module("torch", path), name))]
 
 
 def parameters(of: Any) -> list[tuple[str, Any, str]] | None:

@@ -1,7 +1,5 @@
 """The core under load: long chains, shared graphs, many steps without the garbage collector, threads, exceptions."""
 
-from __future__ import annotations
-
 import gc
 import operator
 import sys
@@ -148,8 +146,7 @@ STEPS = {
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.__name__)
 def test_steps_without_the_garbage_collector_leave_nothing_behind(step):
-    w = T.ones(4, requires_grad=True)
-    x = T.tensor([0.1, 0.2, 0.3, 0.4])
+    w, x = T.ones(4, requires_grad=True), T.tensor([0.1, 0.2, 0.3, 0.4])
 
     def run(n):
         for _ in range(n):
@@ -179,8 +176,7 @@ def in_threads(count, work):
 
 
 def test_eight_threads_have_separate_grad_modes():
-    barrier = threading.Barrier(8)
-    wrong = []
+    barrier, wrong = threading.Barrier(8), []
 
     def work(number):
         mode = (T.no_grad, T.enable_grad, T.inference_mode, lambda: T.set_grad_enabled(False))[number % 4]

@@ -4,8 +4,6 @@ Every row of the table of ops is run on both engines. Names that hold `_sym_` ar
 PyTorch's own rules read.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 
@@ -104,10 +102,10 @@ def raw(node: Any) -> dict[str, Any]:
     """What is behind each `_raw_saved_…`: the tensor that is kept, or one for each of several."""
     names = [name.removeprefix("_raw_saved_") for name in dir(node) if name.startswith("_raw_saved_")]
     found = {name: getattr(node, f"_raw_saved_{name}") for name in names}
-    return {
-        name: plain([kept_by(s) for s in kept]) if isinstance(kept, tuple) else plain(kept_by(kept))
-        for name, kept in found.items()
+    behind = {
+        name: list(map(kept_by, kept)) if isinstance(kept, tuple) else kept_by(kept) for name, kept in found.items()
     }
+    return {name: plain(kept) for name, kept in behind.items()}
 
 
 def kept_by(saved: Any) -> Any:
@@ -205,13 +203,11 @@ def test_what_was_not_saved_is_there_as_none(T):
 def test_every_exception_is_one() -> None:
     """A fixed difference must be removed from the list."""
     found = {key for row in range(len(ROWS)) for key in differences(row)}
-    listed = {(node, name) for node, names in EXCEPTIONS.items() for name in names}
-    assert listed <= found
+    assert {(node, name) for node, names in EXCEPTIONS.items() for name in names} <= found
 
 
 def test_an_index_shows_its_tensors_and_nothing_for_its_slices() -> None:
     for T in (tinygrad_edu, torch):
-        y = T.ones(2, 3, requires_grad=True)[:, T.tensor([0, 2])]
-        nothing, index = y.grad_fn._saved_indices
+        nothing, index = T.ones(2, 3, requires_grad=True)[:, T.tensor([0, 2])].grad_fn._saved_indices
         assert nothing is None
         assert index.tolist() == [0, 2]

@@ -38,8 +38,7 @@ def test_what_is_packed_may_be_anything_also_rounded_and_second_gradients_flow_t
 
 @same_on_both
 def test_the_innermost_hooks_are_used_and_nothing_is_packed_where_nothing_is_recorded_or_saved(T):
-    log = []
-    x = leaf(T)
+    log, x = [], leaf(T)
     with hooks(T, noting(log, "outer", lambda t: t), lambda p: p):
         with hooks(T, noting(log, "inner", lambda t: t), lambda p: p):
             a = x.exp()
@@ -201,10 +200,6 @@ def test_a_change_through_a_view_or_by_assignment_is_noticed(T):
     return results
 
 
-def allowed(T):
-    return T.autograd.graph.allow_mutation_on_saved_tensors()
-
-
 @same_on_both
 def test_what_was_not_saved_can_have_no_hooks_and_what_was_is_listed_once(T):
     x = leaf(T)
@@ -234,7 +229,7 @@ def test_a_pack_hook_sees_an_input_itself_and_later_hooks_see_it_detached(T):
 
     with hooks(T, pack, lambda t: t):
         z = x * y
-    node = (y * y).grad_fn
+    node = (y * y).grad_fn  # which must live: PyTorch's `_raw_saved_self` does not keep it
     node._raw_saved_self.register_hooks(pack, lambda t: t)
     return seen, z.detach()
 

@@ -1,7 +1,5 @@
 """The graph of a gradient: what `create_graph=True` records, beside what PyTorch records."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -14,38 +12,30 @@ from support.samples import Sample
 import tinygrad_edu
 
 pytestmark = pytest.mark.outer
-
-
 KINKS = ["relu(x)", "leaky_relu(x, 0.2)", "hardtanh(x)", "relu6(x)", "prelu(x, w)"]
 
 
 @pytest.mark.parametrize("code", KINKS)
-def test_the_slope_of_a_kink_has_the_node_of_pytorch_and_its_gradients(code) -> None:
-    @same_on_both
-    def program(T):
-        x, w, v = leaf(T), leaf(T, [0.3]), leaf(T, 0.5, 2.0, 3.0)
-        y = eval("F." + code, {"F": T.nn.functional, "x": x, "w": w})
-        (g,) = T.autograd.grad(y.sum(), x, create_graph=True)
-        (h,) = T.autograd.grad(y, x, v, create_graph=True)
-        return names(g), values_of(g), *T.autograd.grad(g.sum(), x), *T.autograd.grad((h * h).sum(), v)
-
-    program()
+@same_on_both
+def test_the_slope_of_a_kink_has_the_node_of_pytorch_and_its_gradients(T, code):
+    x, w, v = leaf(T), leaf(T, [0.3]), leaf(T, 0.5, 2.0, 3.0)
+    y = eval("F." + code, {"F": T.nn.functional, "x": x, "w": w})
+    (g,) = T.autograd.grad(y.sum(), x, create_graph=True)
+    (h,) = T.autograd.grad(y, x, v, create_graph=True)
+    return names(g), values_of(g), *T.autograd.grad(g.sum(), x), *T.autograd.grad((h * h).sum(), v)
 
 
 @pytest.mark.parametrize("exponent", [0, 1, 2, 3, 4, -1, 0.5, 2.5])
-def test_every_derivative_of_a_power_is_part_of_a_graph_as_in_pytorch(exponent) -> None:
-    @same_on_both
-    def program(T):
-        x = leaf(T, 0.7, 2.0)
-        seen, y = [], x**exponent
-        for _ in range(5):
-            if not y.requires_grad:
-                break
-            (y,) = T.autograd.grad(y.sum(), x, create_graph=True)
-            seen.append((y.requires_grad, values_of(y)))
-        return seen
-
-    program()
+@same_on_both
+def test_every_derivative_of_a_power_is_part_of_a_graph_as_in_pytorch(T, exponent):
+    x = leaf(T, 0.7, 2.0)
+    seen, y = [], x**exponent
+    for _ in range(5):
+        if not y.requires_grad:
+            break
+        (y,) = T.autograd.grad(y.sum(), x, create_graph=True)
+        seen.append((y.requires_grad, values_of(y)))
+    return seen
 
 
 @pytest.mark.parametrize("exponent", [2, 3])

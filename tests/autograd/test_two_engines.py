@@ -1,7 +1,5 @@
 """Mixing the two engines is refused: neither accepts a tensor of the other, and the error names both."""
 
-from __future__ import annotations
-
 import operator  # noqa: F401 (in the cases)
 
 import pytest

@@ -1,50 +1,10 @@
 """`Variable` is a Tensor by its old name; `volatile` means what it meant in PyTorch 0.3."""
 
 import copy  # noqa: F401 (in a path)
-import warnings
 
 import pytest
-import torch
-from support.both import same_on_both
 
 import tinygrad_edu as T
-
-MADE = {
-    "plain": lambda T, V: V(T.ones(2)),
-    "requires grad": lambda T, V: V(T.ones(2), requires_grad=True),
-    "by position": lambda T, V: V(T.ones(2), True),
-    "by name": lambda T, V: V(data=T.ones(2)),
-    "nothing": lambda T, V: V(),
-    "a leaf loses its flag": lambda T, V: V(T.ones(2, requires_grad=True)),
-    "a result loses its history": lambda T, V: V(T.ones(2, requires_grad=True) * 2, requires_grad=True),
-    "a list": lambda T, V: V([1.0, 2.0]),
-    "a number": lambda T, V: V(3.0),
-    "integers": lambda T, V: V(T.tensor([1, 2]), requires_grad=True),
-    "both flags": lambda T, V: V(T.ones(2), requires_grad=True, volatile=True),
-}
-
-
-@pytest.mark.parametrize("name", MADE)
-def test_variable_makes_pytorchs_tensor_or_its_error(name: str) -> None:
-    def program(T):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # PyTorch warns of the flag before it refuses it
-            try:
-                v = MADE[name](T, T.autograd.Variable)
-            except Exception as error:
-                return type(error).__name__, str(error).lower().split()[:4]
-        return v.tolist(), v.requires_grad, v.is_leaf, v.grad_fn is None, type(v) is T.Tensor
-
-    assert program(T) == program(torch)
-
-
-@same_on_both
-def test_every_tensor_is_a_variable_which_shares_storage_and_versions_with_its_tensor(T):
-    V, t = T.autograd.Variable, T.ones(2)
-    v = V(t)
-    t.add_(1)
-    kinds = [isinstance(x, V) for x in (T.ones(1), v, T.ones(1, requires_grad=True) * 2, 3.0, [1.0])]
-    return v is t, v, v._version, v.data_ptr() == t.data_ptr(), kinds
 
 
 @pytest.fixture

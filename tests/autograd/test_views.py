@@ -16,44 +16,29 @@ def matrix(T):
 
 
 @pytest.mark.parametrize("op", VIEWS)
-def test_what_shares_memory_is_a_view_with_a_base_and_one_version(op) -> None:
-    @same_on_both
-    def program(T):
-        a = matrix(T) * 1
-        v = eval(op, {"a": a})
-        is_same = v is a
-        with T.no_grad():
-            a.add_(1)
-        return is_same, v.data_ptr() == a.data_ptr(), v._is_view(), v._base is a, v._version, v.tolist(), v.stride()
-
-    program()
+@same_on_both
+def test_what_shares_memory_is_a_view_with_a_base_and_one_version(T, op):
+    a = matrix(T) * 1
+    v = eval(op, {"a": a})
+    is_same = v is a
+    with T.no_grad():
+        a.add_(1)
+    return is_same, v.data_ptr() == a.data_ptr(), v._is_view(), v._base is a, v._version, v.tolist(), v.stride()
 
 
 @pytest.mark.parametrize("op", VIEWS)
-def test_a_write_through_a_view_or_to_its_base_gives_pytorchs_history_and_gradient_or_its_error(op) -> None:
-    weights = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
-
-    @same_on_both
-    def program(T):
-        seen = []
-        for through in (True, False):
-            x = matrix(T)
-            a = x * 2
-            v, before = eval(op, {"a": a}), a[1]
-            written = attempt(lambda v=v, a=a, x=x, through=through: v.mul_(3) if through else a.mul_(x))
-            history = written if isinstance(written, tuple) else [attempt(lambda t=t: names(t)) for t in (a, v, before)]
-            terms = (a * T.tensor(weights, dtype=T.float64)).sum() + before.sum()
-            seen += [
-                history,
-                attempt(lambda v=v, terms=terms: (terms + (v * v).sum()).backward()),
-                a,
-                v,
-                before,
-                x.grad,
-            ]
-        return seen
-
-    program()
+@same_on_both
+def test_a_write_through_a_view_or_to_its_base_gives_pytorchs_history_and_gradient_or_its_error(T, op):
+    weights, seen = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], []
+    for through in (True, False):
+        x = matrix(T)
+        a = x * 2
+        v, before = eval(op, {"a": a}), a[1]
+        written = attempt(lambda v=v, a=a, x=x, through=through: v.mul_(3) if through else a.mul_(x))
+        history = written if isinstance(written, tuple) else [attempt(lambda t=t: names(t)) for t in (a, v, before)]
+        terms = (a * T.tensor(weights, dtype=T.float64)).sum() + before.sum()
+        seen += [history, attempt(lambda v=v, terms=terms: (terms + (v * v).sum()).backward()), a, v, before, x.grad]
+    return seen
 
 
 @same_on_both
@@ -145,8 +130,7 @@ def test_a_view_of_such_a_view_cannot_either_and_a_view_made_outside_can(T):
     base = matrix(T) * 1
     with T.no_grad():
         v = base[0]
-    w = v[1:]
-    outside = base[1]
+    w, outside = v[1:], base[1]
     with T.no_grad():
         outside.add_(1)
         v.add_(1)
@@ -156,8 +140,7 @@ def test_a_view_of_such_a_view_cannot_either_and_a_view_made_outside_can(T):
 
 @same_on_both
 def test_hooks_on_a_base_and_on_a_view_around_a_write(T):
-    log = []
-    x = matrix(T)
+    log, x = [], matrix(T)
     a = x * 1
     v = a[0]
     a.register_hook(noting(log, "base before"))
@@ -214,7 +197,7 @@ def test_a_view_of_a_view_reports_the_mode_in_which_the_last_was_made(T):
 def test_each_way_to_transpose_has_the_node_of_pytorch(T):
     tensors = [T.ones(*shape, dtype=T.float64, requires_grad=True) for shape in ((2,), (2, 3), (2, 2, 3))]
     return [
-        attempt(lambda t=t, way=way: names(eval(way, {"t": t}))) for t in tensors for way in ("t.T", "t.mT", "t.t()")
+        attempt(lambda s={"t": t}, way=way: names(eval(way, s))) for t in tensors for way in ("t.T", "t.mT", "t.t()")
     ]
 
 

@@ -1,7 +1,5 @@
 """Backward notices every change to what a rule needs: to tensors, and also to masks, indices and statistics."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -36,12 +34,10 @@ KEPT = {
     "x.scatter(1, k, 2.0); o(2, 3).scatter_add(1, k, x)",
     "o(2, 3) + 1": "x * k; x**k",
 }
-COMPUTED_BEFORE = {
-    "T.tensor([1, 2])": "F.nll_loss(x, k); F.cross_entropy(x, k)",
-    "o(3) + 1": "F.nll_loss(x, T.tensor([1, 2]), k); F.batch_norm(x, o(3), k)",
-}
+COMPUTED_BEFORE = {"T.tensor([1, 2])": "F.nll_loss(x, k); F.cross_entropy(x, k)"}
+COMPUTED_BEFORE |= {"o(3) + 1": "F.nll_loss(x, T.tensor([1, 2]), k); F.batch_norm(x, o(3), k)"}
 NEEDED, COMPUTED = (
-    [(kept, op) for kept, ops in table.items() for op in ops.split("; ")] for table in (KEPT, COMPUTED_BEFORE)
+    [(k, op) for k, ops in table.items() for op in ops.split("; ")] for table in (KEPT, COMPUTED_BEFORE)
 )
 
 
@@ -57,20 +53,17 @@ CHOSEN = "x.max(1); x.sort(1); x.topk(2, 1); x.median(1); F.max_pool2d(x.reshape
 
 
 @pytest.mark.parametrize(("kept", "op"), NEEDED + COMPUTED)
-def test_what_an_op_keeps_beside_its_input_may_not_change_before_backward(kept, op) -> None:
-    @same_on_both
-    def program(T):
-        seen = []
-        for create_graph, change in itertools.product((False, True), repeat=2):
-            x = small(T)
-            k, y = run(T, kept, op, x)
-            if change:
-                k.zero_()
-            seen.append(attempt(lambda x=x, y=y, create=create_graph: y.sum().backward(create_graph=create)))
-            seen.append(None if x.grad is None else x.grad.detach())
-        return seen
-
-    program()
+@same_on_both
+def test_what_an_op_keeps_beside_its_input_may_not_change_before_backward(T, kept, op):
+    seen = []
+    for create_graph, change in itertools.product((False, True), repeat=2):
+        x = small(T)
+        k, y = run(T, kept, op, x)
+        if change:
+            k.zero_()
+        seen.append(attempt(lambda x=x, y=y, create=create_graph: y.sum().backward(create_graph=create)))
+        seen.append(None if x.grad is None else x.grad.detach())
+    return seen
 
 
 def second_gradient(T, kept, op, change):
