@@ -129,7 +129,7 @@ def test_no_two_modules_need_each_other_to_be_imported() -> None:
 
 
 # Of `tinygrad_edu`: each may use those before it, also inside functions. What is not named stands above them all.
-STOREYS = ["array.absent array.dtypes array.promotion array.return_types", "core refusals", "modes"]
+STOREYS = ["array.absent array.dtypes array.memory array.promotion array.return_types", "core refusals", "modes"]
 STOREYS += ["array.tensor array.generator overrides", "autograd printing", "ops", "layers", "tensor"]
 
 

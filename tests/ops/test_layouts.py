@@ -95,7 +95,7 @@ DECLARED = (
 # A statement that is wrong in several ways: one of the errors.
 OF_SEVERAL = (r"PyTorch raises \w+: .*; tinygrad_edu (Runtime|Index|Value)Error",)
 # Operands without elements, or of one, of which the page says what PyTorch does.
-OF_NOTHING = re.compile(r"einsum\('i[ij]|attn_mask=m")
+OF_NOTHING = re.compile(r"einsum\('i[ij]|attn_mask=m|circular")
 # The results of these lie in memory row by row, and those of operands in different orders as most of them do.
 OF_ORDER = r"\]\[6\]: (PyTorch has \('RuntimeError', .view size|.*tinygrad_edu \('RuntimeError', .view size)"
 ORDERED = re.compile(r"linalg|inverse|argwhere|scaled_dot_product|value=0.5|a\[True\]|adaptive_avg|rms_norm")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from .memory import cast
 
 __all__ = ["ones", "promoted", "refuse_mismatch", "sum_over", "sum_to_shape"]
 
@@ -42,7 +43,7 @@ def promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
     return [
         a
         if a is None
-        else a.astype(common, copy=False)
+        else cast(a, common, copy=False)
         if isinstance(a, np.ndarray)
         # As in PyTorch, a number that does not fit into an integer type wraps around and does not change the type.
         else np.asarray(a).astype(common)

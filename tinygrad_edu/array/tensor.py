@@ -19,6 +19,7 @@ from ..modes import NOT_COUNTED, quiet, thread, warn_once
 from . import dtypes
 from .absent import met, refuse_tensors_of_pytorch
 from .dtypes import dtype
+from .memory import copy_of_storage
 
 if TYPE_CHECKING:
     from ..tensor import Tensor  # the whole class; a module below it asks at run time for what it is built on
@@ -235,7 +236,9 @@ class ArrayMethods(core.Tensor):
         >>> T.zeros(2, 3).stride(), T.zeros(2, 3).t().stride()
         ((3, 1), (1, 3))
         """
-        strides = tuple(s // self.value.itemsize for s in self._data.strides)
+        shape, strides = self.value.shape, tuple(s // self.value.itemsize for s in self._data.strides)
+        if 0 in shape:  # NumPy's are 0 then
+            strides = tuple(math.prod(max(n, 1) for n in shape[i + 1 :]) for i in range(len(shape)))
         return strides if dim is None else strides[dim]
 
     def storage_offset(self) -> int:
@@ -515,7 +518,7 @@ class ArrayMethods(core.Tensor):
             return memo[id(self)]
         new = object.__new__(type(self))
         memo[id(self)] = new
-        new._data = self._data.copy(order="K")
+        new._data = copy_of_storage(self._data, memo)
         if thread.state.inference:
             new._counter = NOT_COUNTED
         new._requires_grad = self.requires_grad

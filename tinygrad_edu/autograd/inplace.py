@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..array.memory import is_dense, overlaps_itself, owner, positions, steps
 from ..array.tensor import Tensor
 from ..core.graph import Node, gradient_edge, sequence
 from ..core.op import BACKWARD_TWICE
 from ..modes import NOT_COUNTED, thread
 from .hooks import around
 
-__all__ = ["CopySlices", "ViewInfo", "check_inplace", "is_dense", "make_view", "owner", "rebase_history", "view_index"]
+__all__ = ["CopySlices", "ViewInfo", "check_inplace", "make_view", "rebase_history", "view_index"]
 
 
 class ViewInfo:
@@ -57,21 +58,13 @@ def view_index(base: np.ndarray, view: np.ndarray) -> np.ndarray:
     """For each element of `view`, the position in `base` (in row-major order) that it shows."""
     if view.size and owner(view) is not owner(base):
         raise NotImplementedError("a view, or its base, was given other memory by .data or set_: copy it first")
-    positions = _positions(view) + (view.ctypes.data - base.ctypes.data) // base.itemsize
+    shown = positions(view) + (view.ctypes.data - base.ctypes.data) // base.itemsize
     if base.flags.c_contiguous:
-        return positions
-    of_base = _positions(base)
+        return shown
+    of_base = positions(base)
     index = np.zeros(of_base.max(initial=0) + 1, np.int64)
     index[of_base.reshape(-1)] = np.arange(base.size)
-    return index[positions]
-
-
-def _positions(array: np.ndarray) -> np.ndarray:
-    """The position of each element in memory, in elements from the first."""
-    positions = np.zeros((), np.int64)
-    for size, stride in zip(array.shape, array.strides, strict=True):
-        positions = positions[..., None] + np.arange(size) * (stride // array.itemsize)
-    return positions
+    return index[shown]
 
 
 _AMBIGUOUS = (
@@ -162,55 +155,20 @@ def refuse_shared_memory(t: Tensor, others: Sequence[Any], apart: bool = False) 
     An operand may be what is written itself, except where the op needs both `apart`.
     """
     a = t._data
-    if not a.flags.c_contiguous and _overlaps_itself(a):
+    if not a.flags.c_contiguous and overlaps_itself(a):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
     for other in others:
         if isinstance(other, Tensor) and (b := other._data) is not None and owner(b) is owner(a):
-            same = a.ctypes.data == b.ctypes.data and a.shape == b.shape and _steps(a) == _steps(b)
+            same = a.ctypes.data == b.ctypes.data and a.shape == b.shape and steps(a) == steps(b)
             overlap = is_dense(a) and is_dense(b) and np.may_share_memory(a, b)
             if (apart and other is t) or (overlap and (apart or not same)):
                 raise RuntimeError(
                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
                     "single memory location. Please clone() the tensor before performing the operation."
                 )
-
-
-def _overlaps_itself(array: np.ndarray) -> bool:
-    """True if two elements are at one place in memory: a dimension without a stride, or windows that overlap."""
-    reach = 0
-    for stride, size in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
-        if stride <= reach:
-            return array.size > 0 and len(np.unique(_positions(array))) < array.size
-        reach += stride * (size - 1)
-    return False
-
-
-def owner(array: np.ndarray) -> np.ndarray:
-    """The array whose memory `array` shows."""
-    while array.base is not None:
-        # as_strided puts a holder between the two, which has a base, too.
-        base = array.base if isinstance(array.base, np.ndarray) else getattr(array.base, "base", None)
-        if not isinstance(base, np.ndarray):
-            break
-        array = base
-    return array
-
-
-def _steps(array: np.ndarray) -> list[int]:
-    return [stride for stride, size in zip(array.strides, array.shape, strict=True) if size != 1]
-
-
-def is_dense(array: np.ndarray) -> bool:
-    """True if the elements are contiguous in memory, in any order of dimensions."""
-    expected = array.itemsize
-    for stride, size in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n != 1):
-        if stride != expected:
-            return False
-        expected *= size
-    return array.size > 0
 
 
 def rebase_history(t: Tensor, node: Node, output_nr: int = 0) -> None:

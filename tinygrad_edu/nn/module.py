@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..array import absent, dtypes
+from ..array.memory import cast
 from ..array.tensor import Tensor, wrap
 from ..autograd.hooks import RemovableHandle
-from ..ops.creation.copies import cast
 from ..ops.creation.methods import target_of
 from .hooks import add_module_hook, call_with_hooks, everywhere
 from .parameter import Parameter, clear_gradient

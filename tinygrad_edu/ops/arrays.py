@@ -31,16 +31,28 @@ def bincount(numbers: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 
 def in_order(result: Any, operands: Any) -> Any:
-    """`result` of an elementwise op, in its first operand's memory order: what comes from `x.T` is transposed, too."""
-    if result.ndim < 2:
-        return result
-    whole = [a for a in operands if getattr(a, "shape", None) == result.shape]
-    first = next((a for a in whole if 0 not in a.strides), whole[0] if whole else None)
-    if first is None or first.flags.c_contiguous:
+    """`result` of an elementwise op, laid out in memory as PyTorch does: what comes from `x.T` is transposed, too.
+
+    Of two dimensions that one becomes the inner one whose stride is smaller in the first operand that moves along both.
+    """
+    n, sizes = result.ndim, result.shape
+    if n < 2 or all(not isinstance(a, np.ndarray) or a.flags.c_contiguous for a in operands):
         return np.asarray(result, order="C")
-    # Expanded dimensions stay where they are.
-    moving = iter(sorted(np.flatnonzero(first.strides), key=lambda axis: -first.strides[axis]))
-    axes: list[Any] = [next(moving) if step else axis for axis, step in enumerate(first.strides)]
+    moves = []
+    for a in operands:
+        if isinstance(a, np.ndarray):
+            seen = zip(sizes[n - a.ndim :], a.shape, a.strides, strict=True)
+            moves.append([0] * (n - a.ndim) + [stride if size == whole else 0 for whole, size, stride in seen])
+    axes = [*range(n)]
+    for held in range(n - 2, -1, -1):  # sorted by insertion, from the last dimension on
+        for at in range(held + 1, n):
+            outer, inner = axes[held], axes[at]
+            longer = max(sizes[inner] - sizes[outer], 0)  # decides between equal strides
+            way = next(filter(None, [m[inner] - m[outer] or longer for m in moves if m[inner] and m[outer]]), 0)
+            if way < 0:
+                break
+            if way > 0:
+                axes[held], axes[at], held = inner, outer, at
     return np.asarray(result.transpose(axes), order="C").transpose(np.argsort(axes))
 
 

@@ -109,7 +109,7 @@ def in_place(function: Callable[..., Any], op: Any) -> Callable[..., Any]:
     """The form with an underscore, which writes into its first tensor: by an Op, or a function that does the same."""
     name = f"{function.__name__.lstrip('_')}_"
     write = op if inspect.isfunction(op) else _writer(function, op)
-    call = overridable(_allowed(write), name)
+    call = overridable(_allowed(write, name, function), name)
     call.__doc__ = f"In-place version of `{name[:-1]}`."
     return call
 
@@ -130,7 +130,7 @@ def operator(function: Callable[..., Any], *, name: str | None = None) -> Callab
     return call
 
 
-def _allowed(write: Callable[..., Any]) -> Callable[..., Any]:
+def _allowed(write: Callable[..., Any], name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """An in-place form that, where it fails, first says what autograd has against the write: PyTorch asks this before
     it looks at shapes and types."""
 
@@ -140,9 +140,10 @@ def _allowed(write: Callable[..., Any]) -> Callable[..., Any]:
             return write(*args, **kwargs)
         except TypeError:
             raise
-        except Exception:
+        except Exception as error:
             if args and isinstance(args[0], Tensor):
                 refuse_write(*args, *kwargs.values())
+            _refuse_no_tensor(error, name, args, kwargs, function)
             raise
 
     return call
@@ -202,8 +203,7 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
             return without_tensor_first(args, kwargs)
         except Exception as error:
             refuse_tensors_of_pytorch((*args, *kwargs.values()))
-            if isinstance(error, AttributeError) and SMALL not in str(error):  # one of the arguments is no tensor
-                raise TypeError(_invalid(name, args, kwargs, function)) from error
+            _refuse_no_tensor(error, name, args, kwargs, function)
             raise
 
     def without_tensor_first(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -221,12 +221,19 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
     return call
 
 
-def _invalid(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], function: Callable[..., Any]) -> str:
+def _refuse_no_tensor(
+    error: Exception, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], function: Callable[..., Any]
+) -> None:
+    """Say in PyTorch's words that one of the arguments is no tensor, where asking it for what a tensor has failed."""
+    if not isinstance(error, AttributeError) or SMALL in str(error):
+        return
     given = [type(x).__name__ for x in args] + [f"{key}={type(x).__name__}" for key, x in kwargs.items()]
     expected = inspect.Signature(
         [one.replace(annotation=one.empty) for one in inspect.signature(function).parameters.values()]
     )
-    return f"{name}() received an invalid combination of arguments - got ({', '.join(given)}), but expected {expected}."
+    raise TypeError(
+        f"{name}() received an invalid combination of arguments - got ({', '.join(given)}), but expected {expected}."
+    ) from error
 
 
 def _arranged(

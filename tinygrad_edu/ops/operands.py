@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..array import dtypes
+from ..array.memory import cast
 from ..array.promotion import promoted, refuse_mismatch
 from ..array.tensor import Tensor
 from ..autograd.inplace import check_inplace
@@ -35,7 +36,7 @@ def adapted(op: Any, values: list[Any], settings: dict[str, Any], are_alike: boo
         settings = checks[op](values, settings)
     values = [np.asarray(v) if isinstance(v, np.generic) else v for v in values]
     if op.counts is not None:
-        values = [v.astype(dtypes.promote([v, settings[op.counts]]), copy=False) for v in values]
+        values = [cast(v, dtypes.promote([v, settings[op.counts]]), copy=False) for v in values]
     elif op.promotes or op.makes_float:
         values = promoted(values, op.makes_float)
     elif not op.mixes and len(values) > 1:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..array.memory import owner
 from ..array.tensor import Tensor, wrap
-from ..autograd.inplace import owner
 
 __all__ = ["Together"]
 

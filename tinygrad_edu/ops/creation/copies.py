@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...array.memory import cast
 from ...array.tensor import Tensor, wrap
 from ...core.tensor import Zero
 from ...overrides import behind_core, overridable
@@ -29,11 +30,6 @@ class Clone(LinearOp):
 
     def grad_self(grad):
         return grad
-
-
-def cast(array: Any, dtype: Any) -> Any:
-    """A copy in another dtype."""
-    return array.astype(dtype, order="C" if 0 in array.strides else "K")
 
 
 class ToCopy(LinearOp):

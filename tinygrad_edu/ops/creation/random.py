@@ -19,7 +19,7 @@ from ...array.generator import Generator
 from ...array.tensor import Tensor
 from ...overrides import overridable
 from ..arrays import as_index
-from ..binding import functions
+from ..binding import functions, method, public
 from ..op import Op, row_by_row
 from ..operands import need_float
 from .copies import FlatOp
@@ -196,11 +196,13 @@ def _check_std(std: float) -> None:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
 
 
+@public()
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
     """1 with the probability given by `input` (or by `p`, in the shape of `input`), else 0."""
     return Bernoulli.apply(input, p=input._data if p is None else p, generator=generator)
 
 
+@public()
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices drawn with the weights in each row of `input`.
 
@@ -357,7 +359,7 @@ def random_(self: Tensor, from_: int | None = None, to: int | None = None, *, ge
     return Random.apply_(self, low=from_, high=to, generator=generator)
 
 
-for _function in (manual_seed, bernoulli, multinomial, get_rng_state, set_rng_state):
+for _function in (manual_seed, get_rng_state, set_rng_state):
     functions[_function.__name__] = overridable(_function)
 for _make in (rand, randn, randint, randperm, normal, rand_like, randn_like):
     functions[_make.__name__] = overridable(plain(_make))
@@ -371,8 +373,8 @@ class RandomMethods:
     bernoulli_ = overridable(bernoulli_)
     exponential_ = overridable(exponential_)
     random_ = overridable(random_)
-    multinomial = functions["multinomial"]
-    bernoulli = functions["bernoulli"]
+    multinomial = method(multinomial)
+    bernoulli = method(bernoulli)
 
 
 __getattr__ = answer(__name__)

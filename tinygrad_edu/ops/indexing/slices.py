@@ -71,7 +71,7 @@ class IndexCopy(Indexed):
     apart = True
 
     def forward(self, source, *, dim, index):
-        return _filled(self, dim, index, source)
+        return _filled(np.asarray(self, order="C"), dim, index, source)
 
     def grad_self(grad, dim, index):
         return IndexFill.apply(grad, dim=dim, index=index, value=0.0)

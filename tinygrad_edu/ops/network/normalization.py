@@ -238,7 +238,8 @@ class NativeGroupNorm(Op):
     visible_outputs = 1
 
     def forward(input, weight, bias, *, group, eps):
-        centre, rstd, hat = _statistics(input.reshape(_blocks(input, group)), (2,), eps)
+        blocks = np.asarray(input, order="C").reshape(_blocks(input, group))
+        centre, rstd, hat = _statistics(blocks, (2,), eps)
         return _scaled(hat.reshape(input.shape), weight, bias, _channels(input)[1]), centre, rstd
 
     def gradients(grad, needs_input_grad, input, weight, group, eps, result1, result2):

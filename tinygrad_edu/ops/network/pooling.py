@@ -253,6 +253,8 @@ def _avg_pool(dims, input, kernel_size, stride, padding, ceil_mode, count_includ
     ways = []
     for n, c, k, s, p, d in _checked(f"avg_pool{dims}d", dims, input, kernel_size, stride, padding, 1, ceil_mode):
         first, _, places = _strided(n, c, k, s, p, d)
+        if dims == 3 and n < k:  # there PyTorch counts without the padding
+            raise RuntimeError(f"input image smaller than kernel size: {n} < {k}")
         # What a window counts: nothing beyond the padding, and the padding only on request.
         counts = np.minimum(k, n + p - first) if count_include_pad else (places >= 0).sum(1)
         if divisor_override:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...array.return_types import named
 from ...array.tensor import Tensor
-from ..arrays import as_index
+from ..arrays import as_index, in_order
 from ..binding import method, public
 from ..indexing.gather import put_along, take_along
 from ..op import Op
@@ -38,7 +38,7 @@ class Sort(Chosen):
             order = self.shape[dim] - 1 - np.flip(np.argsort(np.flip(self, dim), axis=dim, kind="stable"), dim)
         else:
             order = np.argsort(self, axis=dim, kind="stable")
-        return np.take_along_axis(self, order, dim), as_index(order)
+        return in_order(np.take_along_axis(self, order, dim), (self,)), in_order(as_index(order), (self,))
 
 
 class SortStable(Sort, name="SortBackward1"):
