@@ -2,7 +2,6 @@
 
 import ast
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,10 +20,9 @@ def leaf(heart: Any, *numbers: float) -> Any:
     return heart.Tensor(np.array(numbers if len(numbers) > 1 else numbers[0]), requires_grad=True)
 
 
-def test_a_fresh_python_imports_it_with_numpy_alone(tmp_path: Path) -> None:
-    shutil.copytree(CORE, tmp_path / "heart", ignore=shutil.ignore_patterns("__pycache__"))
+def test_a_fresh_python_imports_it_with_numpy_alone(heart: Any, tmp_path: Path) -> None:
     code = "import sys, heart; print(sorted({n.split('.')[0] for n in sys.modules} - set(sys.stdlib_module_names)))"
-    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    env = {**os.environ, "PYTHONPATH": str(Path(heart.__file__).parents[1])}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
     )
