@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.functions import text_of
 
 import viz
 from viz.diagnosis.watching.values import Values
@@ -61,18 +62,8 @@ def test_a_view_whose_history_cannot_be_read_has_its_numbers():
 
 
 def test_a_hook_that_is_given_none_is_recorded():
-    program = f"""{X}
-class Nothing(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2
-    @staticmethod
-    def backward(ctx, gradient):
-        return None
-y = x * 3
-y.register_hook(lambda gradient: print("hook", gradient))
-Nothing.apply(y).sum().backward()
-"""
+    program = X + text_of("Nothing", "return x * 2", "return None", engine="torch")
+    program += 'y = x * 3\ny.register_hook(lambda gradient: print("hook", gradient))\nNothing.apply(y).sum().backward()'
     recording = viz.record(program)
     assert (recording.stdout, recording.error) == alone(program) and not recording.graph.note
     (hook,) = [event for event in recording.events if event.kind == "hook"]

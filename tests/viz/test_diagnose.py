@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.diagnosis import BROKEN, FIXES, HEALTHY, USUAL
+from support.functions import text_of
 
 import viz
 from viz.diagnosis import cause, kinds
@@ -173,19 +174,10 @@ def test_a_custom_function_is_checked_where_nobody_sees_it(T):
     ],
 )
 def test_the_evidence_against_a_backward_can_be_checked(engine, forward, backward, evidence):
-    program = f"""
-class Own(T.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, y):
-        ctx.save_for_backward(x, y)
-        return {forward}
-    @staticmethod
-    def backward(ctx, g):
-        x, y = ctx.saved_tensors
-        return {backward}
-x = T.tensor([1.0, -2.0], requires_grad=True)
-y = T.tensor(5.0, requires_grad=True)
-Own.apply(x, y).sum().backward()"""
+    rule = f"x, y = ctx.saved_tensors\nreturn {backward}"
+    program = text_of("Own", f"ctx.save_for_backward(x, y)\nreturn {forward}", rule, given="x, y")
+    program += "x, y = T.tensor([1.0, -2.0], requires_grad=True), T.tensor(5.0, requires_grad=True)\n"
+    program += "Own.apply(x, y).sum().backward()"
     assert evidence in viz.diagnose(program, engine=engine).findings[0].message
 
 
@@ -390,8 +382,6 @@ def test_to_keep_a_graph_is_not_in_vain_where_create_graph_is_missing(name):
 
 
 def test_a_program_hears_nothing_of_what_the_watching_stumbles_over(engine, monkeypatch):
-    from viz.diagnosis.watching.values import Values
-
     def stumble(*args, **kwargs):
         raise ValueError("no such thing")
 
@@ -628,20 +618,8 @@ def test_a_program_may_catch_its_own_interrupt(engine):
 
 
 def test_a_function_that_passes_no_gradient_on_is_not_checked_at_every_call(engine):
-    program = """
-class Stop(T.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad * 0
-
-w = T.ones(3, requires_grad=True)
-for _ in range(12):
-    (Stop.apply(w) + w).sum().backward()
-"""
+    program = text_of("Stop", "return x.view_as(x)", "return g * 0")
+    program += "w = T.ones(3, requires_grad=True)\nfor _ in range(12):\n    (Stop.apply(w) + w).sum().backward()"
     checks = viz.diagnose(program, engine=engine).observation.functions
     assert 1 < len(checks) < 12
     assert {check.scale for check in checks} == {0.0}

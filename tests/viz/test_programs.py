@@ -5,6 +5,7 @@ import json
 import xml.etree.ElementTree as ET
 
 import pytest
+from support.functions import text_of
 
 import viz
 from viz.frames.director import VIEWS
@@ -26,18 +27,8 @@ def bad(g):
 y.register_hook(bad)
 (y * 2).backward()
 """,
-    "exception in custom backward": """\
-class F(T.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2
-    @staticmethod
-    def backward(ctx, g):
-        raise RuntimeError('mine')
-x = T.tensor(3.0, requires_grad=True)
-y = F.apply(x) + x
-y.backward()
-""",
+    "exception in custom backward": text_of("F", "return x * 2", "raise RuntimeError('mine')")
+    + "x = T.tensor(3.0, requires_grad=True)\ny = F.apply(x) + x\ny.backward()\n",
     "exception in a called function": """\
 def f(a):
     b = a * 2
