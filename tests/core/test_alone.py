@@ -2,14 +2,13 @@
 
 import ast
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from support import printed
 
 CORE = Path(__file__).resolve().parents[2] / "tinygrad_edu" / "core"
 FILES = sorted(CORE.glob("*.py"))
@@ -23,11 +22,8 @@ def leaf(heart: Any, *numbers: float) -> Any:
 def test_a_fresh_python_imports_it_with_numpy_alone(heart: Any, tmp_path: Path) -> None:
     code = "import sys, heart; print(sorted({n.split('.')[0] for n in sys.modules} - set(sys.stdlib_module_names)))"
     env = {**os.environ, "PYTHONPATH": str(Path(heart.__file__).parents[1])}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
-    )
-    assert {"heart", "numpy"} <= set(ast.literal_eval(done.stdout))
-    assert "tinygrad_edu" not in done.stdout
+    loaded = ast.literal_eval(printed(code, cwd=tmp_path, env=env))
+    assert {"heart", "numpy"} <= set(loaded) and "tinygrad_edu" not in loaded
 
 
 def test_it_is_read_in_an_evening() -> None:
