@@ -608,13 +608,10 @@ def test_an_interrupt_in_our_own_code_waits_until_all_is_put_back(T, engine, mon
     assert viz.diagnose(TWO_LINES, engine=engine).findings[0].kind == "detach"
 
 
+@pytest.mark.usefixtures("interrupting")
 def test_a_program_may_catch_its_own_interrupt(engine):
     program = "import signal\ntry: signal.raise_signal(signal.SIGINT)\nexcept KeyboardInterrupt: pass\n" + TWO_LINES
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        assert viz.diagnose(program, engine=engine).findings[0].line == 5
-    finally:
-        signal.signal(signal.SIGINT, before)
+    assert viz.diagnose(program, engine=engine).findings[0].line == 5
 
 
 def test_a_function_that_passes_no_gradient_on_is_not_checked_at_every_call(engine):

@@ -239,17 +239,6 @@ def test_a_cut_is_a_box_of_its_own_however_much_is_folded(T):
     assert [unit.title for unit, *_ in boxes if unit.kind == "cut"] == ["detach"]
 
 
-def test_the_networks_behind_a_loss_are_those_of_the_callers_variables(T):
-    body, head = T.nn.Sequential(T.nn.Linear(2, 4), T.nn.Tanh()), T.nn.Linear(4, 1)
-    loss = head(body(T.ones(3, 2))).mean()
-    loss.backward()
-    picture = viz.draw(loss)
-    assert picture.view == "modules"
-    titles = {unit.title for unit in picture._network[3].units.values() if unit.kind == "leaf"}
-    assert titles == {"body.0.weight", "body.0.bias", "head.weight", "head.bias"}
-    assert viz.draw(loss, view="values").view == "values"
-
-
 def test_what_only_asks_something_is_not_in_the_picture_of_a_network(T):
     net, x = T.nn.Linear(2, 1), T.ones(3, 2)
 
