@@ -46,8 +46,8 @@ WHOLE, TEXT = notebook(), json.dumps(notebook())
 DAMAGED = "is not a notebook, or it is damaged"
 
 
-def with_cells(change, cells=WHOLE["cells"]):
-    return WHOLE | {"cells": [one for c in cells for one in change(c)]}
+def with_cells(change):
+    return WHOLE | {"cells": [one for c in WHOLE["cells"] for one in change(c)]}
 
 
 def changed(**parts):

@@ -7,28 +7,15 @@ that pictures are tried with are among them.
 
 import contextlib
 import functools
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 from support.models import MODELS
-from support.parity import ENGINES, differences, error_of, observe
-from support.training_loops import LOOPS
+from support.parity import ENGINES, Raised, differences, run
+from support.training_loops import LOOPS, steps
 
 pytestmark = pytest.mark.outer(start=1)
-
-
-def _steps(optimizer, loss_of, steps):
-    """The loop that every lesson has."""
-    losses = []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        loss = loss_of()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
 
 
 def makemore_bigram(T):
@@ -127,7 +114,7 @@ def _learning(name):
     def program(T):
         T.manual_seed(0)
         model, inputs, loss = MODELS[name](T)
-        return _steps(T.optim.Adam(model.parameters(), lr=0.01), lambda: loss(model(*inputs)), 5)
+        return steps(T.optim.Adam(model.parameters(), lr=0.01), lambda: loss(model(*inputs)), 5)
 
     return program
 
@@ -137,13 +124,9 @@ PROGRAMS |= {name: functools.partial(loop, around=contextlib.nullcontext) for na
 
 
 def _outcome(program: Any, engine: Any) -> Any:
-    """What the program returns: values and dtypes of tensors, and the rest as it is."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return {"out": _values(observe(program(engine))["result"])}
-        except Exception as error:
-            return {"raised": error_of(error)}
+    """What the program returns: values and dtypes of tensors, and the rest as it is. Or its error."""
+    seen = run(program, engine)
+    return seen if isinstance(seen, Raised) else _values(seen["result"])
 
 
 def _values(plain: Any) -> Any:
@@ -160,5 +143,5 @@ def _values(plain: Any) -> Any:
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_a_program_gives_what_it_gives_on_pytorch(program: Any) -> None:
     theirs, ours = (_outcome(program, ENGINES[engine]) for engine in ("torch", "tinygrad_edu"))
-    assert "raised" not in theirs, f"the program itself: {theirs}"
+    assert not isinstance(theirs, Raised), f"the program itself: {theirs}"
     assert list(differences(theirs, ours)) == []

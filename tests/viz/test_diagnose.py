@@ -23,6 +23,7 @@ from viz.diagnosis.watching.watch import Watch
 
 pytestmark = pytest.mark.outer
 TWO_LINES = "w = T.tensor(2.0, requires_grad=True)\nloss = (w.detach() - 1) ** 2\nloss.backward()"
+ENDED = "ended with an error before"
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -424,16 +425,8 @@ def test_every_kind_that_a_program_is_held_to_has_a_meaning():
 @pytest.mark.parametrize(
     ("program", "headline", "said"),
     [
-        (
-            "import torch\nraise AssertionError('Torch not compiled with CUDA enabled')",
-            "ended with an error before",
-            'device="cpu"',
-        ),
-        (
-            "import torch\nraise ValueError('a mistake of its own')",
-            "ended with an error before",
-            "a mistake of its own",
-        ),
+        ("import torch\nraise AssertionError('Torch not compiled with CUDA enabled')", ENDED, 'device="cpu"'),
+        ("import torch\nraise ValueError('a mistake of its own')", ENDED, "a mistake of its own"),
         ("x = 1", "no backward pass and no optimizer step ran", "0 backward passes"),
     ],
 )
