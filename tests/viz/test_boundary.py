@@ -76,27 +76,17 @@ in-place on a view, raised exception
 """.strip()
 
 
-def differing(entry, most):
-    """Run the ten programs with a fault at `most` of the observer's calls, one after the other; 0 is at each."""
+@pytest.mark.outer
+@pytest.mark.parametrize("most", [5, pytest.param(0, marks=[pytest.mark.long, pytest.mark.timeout(7200)])])
+@pytest.mark.parametrize("entry", ["record", "watch", "draw", "diagnose"])
+def test_a_program_goes_on_as_without_us_wherever_our_observation_fails(entry, most):
+    """Ten programs run with a fault at `most` of the observer's calls, one after the other; 0 is at each."""
     command = [sys.executable, "-m", "support.faults", entry, str(most), *re.split(r",\s", OF_EACH_KIND)]
     tests = Path(__file__).resolve().parents[1]
     paths = os.pathsep.join(map(str, (tests.parent, tests, tests / "viz")))
     ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": paths})
     assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout.splitlines()[-1])
-
-
-@pytest.mark.outer
-@pytest.mark.parametrize("entry", ["record", "watch", "draw", "diagnose"])
-def test_a_program_goes_on_as_without_us_wherever_our_observation_fails(entry):
-    assert differing(entry, most=5) == []
-
-
-@pytest.mark.long
-@pytest.mark.timeout(7200)
-@pytest.mark.parametrize("entry", ["record", "watch", "draw", "diagnose"])
-def test_the_same_at_every_call(entry):
-    assert differing(entry, most=0) == []
+    assert json.loads(ran.stdout.splitlines()[-1]) == []
 
 
 @pytest.mark.parametrize("place", [(Reader, "value"), (Watch, "_settle"), (Passes, "watch"), (Torch, "array")])
