@@ -121,12 +121,3 @@ def test_what_a_handler_of_the_program_raises_passes(monkeypatch, place):
     finally:
         signal.signal(signal.SIGTERM, before)
     assert raised
-
-
-def test_interrupts_pass(monkeypatch):
-    def interrupted(*arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Reader, "_fill", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        viz.record(X)

@@ -436,14 +436,6 @@ def test_a_cell_that_runs_again_does_not_draw_its_last_run(shell, shown, cell):
     assert list(first.scene["details"]) == list(again.scene["details"])
 
 
-def test_a_cell_that_reads_its_last_result_draws_it(shell, shown):
-    shell.run_cell("w = tg.tensor(2.0, requires_grad=True)\np = w * 1")
-    for _ in range(2):
-        shell.run_cell("%%autograd\np += w * 2").raise_error()
-    first, again = shown
-    assert len(again.scene["details"]) > len(first.scene["details"])
-
-
 def test_an_explored_cell_leaves_the_notebook_as_it_is(shell, shown):
     weight = tg.tensor(2.0, requires_grad=True)
     shell.push({"weight": weight})
