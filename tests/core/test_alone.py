@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from support import printed
+from support.functions import function
 
 CORE = Path(__file__).resolve().parents[2] / "tinygrad_edu" / "core"
 FILES = sorted(CORE.glob("*.py"))
@@ -208,20 +209,15 @@ def test_no_grad_ends_with_its_block_also_if_that_raises(heart: Any) -> None:
 
 
 def test_a_function_notices_a_write_to_what_it_keeps(heart: Any) -> None:
-    class Scale(heart.Function):
-        @staticmethod
-        def forward(ctx, x, c):
-            ctx.save_for_backward(c)
-            return x * c
+    def scaled(ctx, x, c):
+        ctx.save_for_backward(c)
+        return x * c
 
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * ctx.saved_tensors[0], None
-
+    scale = function(heart, "Scale", scaled, lambda ctx, grad: (grad * ctx.saved_tensors[0], None))
     w, c = leaf(heart, 2.0, 3.0), heart.Tensor(4.0)
-    Scale.apply(w, c).sum().backward()
+    scale.apply(w, c).sum().backward()
     assert w.grad.numpy().tolist() == [4.0, 4.0]
-    y = Scale.apply(w, c).sum()
+    y = scale.apply(w, c).sum()
     c.sub_(1.0)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.backward()

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.functions import function
 
 import tinygrad_edu
 from tinygrad_edu import core
@@ -104,20 +105,17 @@ def steps_of_descent(make, engine):
 
 @program
 def a_function(make, engine):
-    class Cube(getattr(engine, "autograd", engine).Function):
-        @staticmethod
-        def forward(ctx, x, scale):
-            ctx.save_for_backward(x)
-            ctx.scale = scale
-            return x * x * x * scale
+    def cube(ctx, x, scale):
+        ctx.save_for_backward(x)
+        ctx.scale = scale
+        return x * x * x * scale
 
-        @staticmethod
-        def backward(ctx, grad):
-            (x,) = ctx.saved_tensors
-            return grad * x**2 * (3 * ctx.scale), None
+    def slope(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * x**2 * (3 * ctx.scale), None
 
     w = make(V, True)
-    y = (Cube.apply(w * 2, 10.0) * w).sum()
+    y = (function(engine, "Cube", cube, slope).apply(w * 2, 10.0) * w).sum()
     y.backward(create_graph=True)
     first, w.grad = w.grad, None
     first.sum().backward()
@@ -126,17 +124,9 @@ def a_function(make, engine):
 
 @program
 def a_function_of_two_outputs(make, engine):
-    class Both(getattr(engine, "autograd", engine).Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2, x * 3
-
-        @staticmethod
-        def backward(ctx, two, three):
-            return two * 2 + three * 3
-
+    both = function(engine, "Both", lambda ctx, x: (x * 2, x * 3), lambda ctx, two, three: two * 2 + three * 3)
     w = make(V, True)
-    _, three = Both.apply(w)
+    _, three = both.apply(w)
     three.sum().backward()
     return w.grad
 

@@ -99,16 +99,14 @@ z = y * y
 y.add_(1)
 z.backward()
 """,
-    "custom with two outputs, one None": """\
-class F(T.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, y, k):
-        ctx.save_for_backward(x, y); ctx.k = k
-        return x * y * k, x + y
-    @staticmethod
-    def backward(ctx, g, h):
-        x, y = ctx.saved_tensors
-        return g * y * ctx.k + h, None, None
+    "custom with two outputs, one None": text_of(
+        "F",
+        "ctx.save_for_backward(x, y); ctx.k = k\nreturn x * y * k, x + y",
+        "x, y = ctx.saved_tensors\nreturn g * y * ctx.k + h, None, None",
+        given="x, y, k",
+        came="g, h",
+    )
+    + """\
 x = T.tensor(3.0, requires_grad=True)
 y = T.tensor(4.0, requires_grad=True)
 a, b = F.apply(x, y, 2)
