@@ -177,7 +177,8 @@ def test_a_custom_function_is_checked_where_nobody_sees_it(T):
 def test_the_evidence_against_a_backward_can_be_checked(engine, forward, backward, evidence):
     rule = f"x, y = ctx.saved_tensors\nreturn {backward}"
     program = text_of("Own", f"ctx.save_for_backward(x, y)\nreturn {forward}", rule, given="x, y")
-    program += "x, y = T.tensor([1.0, -2.0], requires_grad=True), T.tensor(5.0, requires_grad=True)\n"
+    program += "x = T.tensor([1.0, -2.0], requires_grad=True)\n"
+    program += "y = T.tensor(5.0, requires_grad=True)\n"
     program += "Own.apply(x, y).sum().backward()"
     assert evidence in viz.diagnose(program, engine=engine).findings[0].message
 
