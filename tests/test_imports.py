@@ -3,7 +3,6 @@
 import ast
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -13,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from support import printed
 
 import tinygrad_edu
 
@@ -167,8 +167,7 @@ def test_the_sandbox_stands_below_the_exercises_and_the_pictures_and_these_do_no
 def test_the_engine_is_imported_in_few_modules() -> None:
     code = "import sys, tinygrad_edu; names = [n for n, m in sys.modules.items() if hasattr(m, '__file__')]; "
     code += "print(sum(name.startswith('tinygrad_edu') for name in names))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(done.stdout) < 90
+    assert int(printed(code)) < 90
 
 
 def test_nothing_is_assigned_to_tensor_by_name() -> None:
@@ -231,8 +230,7 @@ def test_the_pictures_are_made_of_the_data_and_the_data_know_nothing_of_it() -> 
 def _modules_after(statement: str) -> set[str]:
     """The top-level modules that a fresh process has loaded after `statement`."""
     code = f"import sys, json\n{statement}\nprint(json.dumps(sorted({{name.split('.')[0] for name in sys.modules}})))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(json.loads(done.stdout))
+    return set(json.loads(printed(code)))
 
 
 def test_importing_the_core_loads_numpy_and_the_standard_library_alone() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.functions import function
 
 import tinygrad_edu as T
 
@@ -107,21 +108,14 @@ def test_a_random_op_is_drawn_anew_at_each_replay() -> None:
     assert traced(T.zeros(8)).tolist() != traced(T.zeros(8)).tolist()
 
 
-class Loud(T.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        return x * 1
-
-    @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
-        return grad_output * 100
+LOUD = function(T, "Loud", lambda ctx, x: x * 1, lambda ctx, grad: grad * 100)
 
 
 @pytest.mark.parametrize("requires_grad", [True, False])
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda x: Loud.apply(x) * 2, "A custom Function cannot be replayed"),
+        (lambda x: LOUD.apply(x) * 2, "A custom Function cannot be replayed"),
         (lambda x: x * x.data, "in a way that the trace does not record"),
         (lambda x: 3.0, "Only tensors, lists, tuples of tensors"),
         (lambda x: {"x": x}, "Only tensors, lists, tuples of tensors"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.functions import function
 from torch.overrides import TorchFunctionMode
 
 import tinygrad_edu as T
@@ -143,18 +144,8 @@ def threaded(T):
 
 def inner_calls(T):
     """What a backward rule computes is no call of the user."""
-
-    class Square(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x.clone()
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * ctx.saved_tensors[0] * 2
-
-    y = Square.apply(T.ones(2, requires_grad=True)).sum()
+    double = function(T, "Double", lambda ctx, x: x.clone(), lambda ctx, grad: grad * T.ones(2) * 2)
+    y = double.apply(T.ones(2, requires_grad=True)).sum()
     return names(T, lambda T: y.backward(create_graph=True))[0]
 
 

@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from support import printed
 
 from tinygrad_edu._version import VERSION
 
@@ -34,8 +35,7 @@ def test_the_lessons_are_found_in_an_installed_wheel(wheel: Path, tmp_path: Path
         "import pathlib; from tinygrad_edu.course.working_copy import lesson_files, lessons_root;"
         "print(lessons_root()); print(*lesson_files(lessons_root()), sep='\\n')"
     )
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
-    root, *files = done.stdout.splitlines()
+    root, *files = printed(program, cwd=tmp_path).splitlines()
     assert Path(root) == tmp_path / "tinygrad_edu" / "notebooks"
     in_clone = {path.relative_to(ROOT / "notebooks") for path in (ROOT / "notebooks").rglob("*.ipynb")}
     wanted = {path for path in in_clone if ".ipynb_checkpoints" not in path.parts}

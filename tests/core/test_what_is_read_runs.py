@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.functions import function
 
 import tinygrad_edu
 from tinygrad_edu import core
+
+from .test_alone import EXPRESSIONS, LEAVES
 
 CORE = Path(core.__file__).resolve().parent
 MODULES = [path.stem for path in sorted(CORE.glob("*.py")) if path.stem != "__init__"]
@@ -41,7 +44,6 @@ FILES = 4  # that a product and its backward enter
 # --- programs: each is run twice with both. `make(array, requires_grad)` makes a tensor; results are compared. ---
 
 V, U = np.array([0.5, 2.0, 1.5]), np.array([3.0, 0.25, 1.0])
-A, B = np.array([[1.0, -2.0, 0.5], [0.3, 4.0, -1.0]]), np.array([[0.5, -1.0], [2.0, 0.1], [-0.7, 0.3]])
 PROGRAMS: list[Callable[[Any, Any], Any]] = []
 
 
@@ -50,68 +52,27 @@ def program(f: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return f
 
 
-@program
-def operators(make, engine):
-    w, x = make(V, True), make(U)
-    y = ((w * 3 + x) - 2 * w + 1) - (2 - w) + (x - w) * w + (1 + w)
-    y.sum().backward()
-    return y, w.grad
+def of_expression(expression: str) -> Callable[[Any, Any], Any]:
+    """Its value, and its gradients of three orders; y asks for none."""
+
+    def f(make, engine):
+        leaves = {name: make(array.copy(), name != "y") for name, array in LEAVES.items()}
+        value = eval(expression, {}, leaves)
+        found, seen = [], [value]
+        for order in range(3):
+            total = (value * value).sum() + sum((grad * grad).sum() for grad in found)
+            total.backward(create_graph=order < 2)
+            found = [leaf.grad for leaf in leaves.values() if leaf.grad is not None]
+            seen.append(found)
+            for leaf in leaves.values():
+                leaf.grad = None
+        return seen
+
+    f.__name__ = expression
+    return f
 
 
-@program
-def a_network(make, engine):
-    x, w1, w2 = make(A), make(B, True), make(A, True)
-    loss = ((x @ w1).relu() @ w2).mean()
-    loss.backward()
-    return loss, loss.item(), w1.grad, w2.grad
-
-
-@program
-def exponentials(make, engine):
-    w = make(V, True)
-    y = (w.exp() * w.log() + w.tanh()).sum()
-    y.backward()
-    return y, w.grad
-
-
-@program
-def quotients_and_powers(make, engine):
-    w, x = make(V, True), make(U, True)
-    y = (-w / x + w**3 - x**0.5 + w**2.5 / 2 + w**0).sum()
-    y.backward()
-    return y, w.grad, x.grad
-
-
-@program
-def indexing(make, engine):
-    w, v = make(A, True), make(V, True)
-    y = w[0].sum() + w[1, -1] + (w[:, 1:] * 2).sum() + v[::2].sum()
-    y = y + (v[:] * v[-1]).sum() + w[:, :].sum() + w.T[2].mean()
-    y.backward()
-    return y, w.grad, v.grad
-
-
-@program
-def broadcasting(make, engine):
-    w, v, column, number = make(A, True), make(V, True), make(A[:, :1], True), make(np.array(2.0), True)
-    y = ((w + v) * column / number - v).sum()
-    y.backward()
-    return y, w.grad, v.grad, column.grad, number.grad
-
-
-@program
-def create_graph(make, engine):
-    w, v, b = make(A, True), make(V, True), make(B, True)
-    y = (((w * v).tanh() @ b).relu() ** 2).sum() + (v**3 / v.exp()).mean()
-    y = y + (w[:, 1:] * w[0, :2]).sum() ** 2 + (w.T - 1).sum()
-    y.backward(create_graph=True)
-    firsts = [w.grad, v.grad, b.grad]
-    w.grad = v.grad = b.grad = None
-    (firsts[0] * firsts[0]).sum().backward(create_graph=True)
-    seconds = [w.grad, v.grad, b.grad]
-    w.grad = v.grad = None
-    (seconds[0].sum() + seconds[1].sum()).backward()
-    return *firsts, *seconds, w.grad, v.grad
+PROGRAMS += map(of_expression, EXPRESSIONS)
 
 
 @program
@@ -144,20 +105,17 @@ def steps_of_descent(make, engine):
 
 @program
 def a_function(make, engine):
-    class Cube(getattr(engine, "autograd", engine).Function):
-        @staticmethod
-        def forward(ctx, x, scale):
-            ctx.save_for_backward(x)
-            ctx.scale = scale
-            return x * x * x * scale
+    def cube(ctx, x, scale):
+        ctx.save_for_backward(x)
+        ctx.scale = scale
+        return x * x * x * scale
 
-        @staticmethod
-        def backward(ctx, grad):
-            (x,) = ctx.saved_tensors
-            return grad * x**2 * (3 * ctx.scale), None
+    def slope(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * x**2 * (3 * ctx.scale), None
 
     w = make(V, True)
-    y = (Cube.apply(w * 2, 10.0) * w).sum()
+    y = (function(engine, "Cube", cube, slope).apply(w * 2, 10.0) * w).sum()
     y.backward(create_graph=True)
     first, w.grad = w.grad, None
     first.sum().backward()
@@ -166,17 +124,9 @@ def a_function(make, engine):
 
 @program
 def a_function_of_two_outputs(make, engine):
-    class Both(getattr(engine, "autograd", engine).Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2, x * 3
-
-        @staticmethod
-        def backward(ctx, two, three):
-            return two * 2 + three * 3
-
+    both = function(engine, "Both", lambda ctx, x: (x * 2, x * 3), lambda ctx, two, three: two * 2 + three * 3)
     w = make(V, True)
-    _, three = Both.apply(w)
+    _, three = both.apply(w)
     three.sum().backward()
     return w.grad
 

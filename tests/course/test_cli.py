@@ -395,11 +395,9 @@ class Net(torch.nn.Module):
 
 def test_diagnose_names_a_line_of_another_file_and_tries_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("nets").mkdir()
     files = {"train.py": SEVERAL, "nets/model.py": MODEL, "nets/parts.py": "import torch\nact = torch.tanh\n"}
     files["losses.py"] = "def error(guess, goal):\n    return ((guess - goal) ** 2).mean()\n"
-    for name, text in files.items():
-        Path(name).write_text(text)
+    written(tmp_path, files)
     done = call("diagnose", "-o", "report.json", "train.py")
     assert (done.returncode, done.stderr) == (0, "")
     assert "1. detach · line 12 of nets/model.py · certain\n     12 | h = h.detach()" in done.stdout

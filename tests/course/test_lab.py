@@ -1,11 +1,10 @@
 """The settings that a student's JupyterLab starts with, read by JupyterLab's own code."""
 
 import json
-import subprocess
-import sys
 from importlib.util import find_spec
 
 import pytest
+from support import printed
 
 # Importing it takes seconds, in every process of a run.
 pytestmark = [pytest.mark.outer, pytest.mark.skipif(find_spec("jupyterlab") is None, reason="needs JupyterLab")]
@@ -23,9 +22,7 @@ def test_no_question_about_news_and_no_menus_of_an_instructor(monkeypatch):
 
     with defaults() as folder:
         monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(folder))
-        run = subprocess.run([sys.executable, "-c", READ], capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    hidden, settings = json.loads(run.stdout)
+        hidden, settings = json.loads(printed(READ))
     names = hidden if isinstance(hidden, list) else [name for name, off in hidden.items() if off]
     assert {f"@jupyter/nbgrader:{part}" for part in ("formgrader", "create-assignment", "menu")} <= set(names)
     assert "@jupyter/nbgrader:validate-assignment" not in names

@@ -5,11 +5,10 @@ runs ahead while it is idle, so that a press finds its run remembered and is ans
 """
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
+from support import printed
 
 from tinygrad_edu.course.site.live import pages
 
@@ -29,10 +28,8 @@ asked = json.load(sys.stdin)
 
 def said(program: str, asked: object) -> list[Any]:
     """The lines of JSON that a program prints, which runs where a page's Python is loaded."""
-    command = [sys.executable, "-c", PAGE + program, str(pages.HERE / "python")]
-    done = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    return [*map(json.loads, done.stdout.splitlines())]
+    told = printed(PAGE + program, str(pages.HERE / "python"), input=json.dumps(asked), timeout=300)
+    return [*map(json.loads, told.splitlines())]
 
 
 CELLS = {

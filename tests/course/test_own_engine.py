@@ -2,11 +2,10 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from support import printed
 
 import viz
 from tinygrad_edu.course.cli import main
@@ -240,8 +239,7 @@ def test_the_file_runs_where_only_numpy_is(whole, tmp_path):
     (tmp_path / "tinygrad_edu.py").write_text("raise ModuleNotFoundError")
     write(whole, tmp_path / "my_engine.py")
     program = "import my_engine as T\nw = T.tensor(3.0, requires_grad=True)\n(w * w).backward()\nprint(w.grad.item())"
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout == "6.0\n"
+    assert printed(program, cwd=tmp_path) == "6.0\n"
 
 
 def learned(own=None, **settings):

@@ -5,12 +5,12 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import printed
 
 import tinygrad_edu
 from tinygrad_edu.course.site.live import parts
@@ -103,9 +103,8 @@ def in_pyodide(folder: Path, program: str) -> list[Any]:
 
 
 def here(program: str) -> list[Any]:
-    command = [sys.executable, "-c", f"root = {str(ROOT)!r}\n{program}\nprint(json.dumps(found))"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
-    return list(json.loads(done.stdout.splitlines()[-1]))
+    told = printed(f"root = {str(ROOT)!r}\n{program}\nprint(json.dumps(found))", timeout=600)
+    return list(json.loads(told.splitlines()[-1]))
 
 
 def test_every_row_has_the_same_dtypes_where_an_index_has_32_bits(tmp_path: Path) -> None:

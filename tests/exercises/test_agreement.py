@@ -12,10 +12,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from support.grading import CENTRAL, MUL, RELU, STUB, cell
 
 from tinygrad_edu.exercises import all_exercises, check
-from tinygrad_edu.exercises.exercise import PROGRAM
 from tinygrad_edu.exercises.grading.grade import grade_one, verdict_of, work_of
 from tinygrad_edu.exercises.grading.submissions import read_submissions
-from tinygrad_edu.sandbox.outside import Sandbox
 
 pytestmark = pytest.mark.outer(start=1)
 FIRST = "import torch\nimport tinygrad_edu as tg\nfrom tinygrad_edu.exercises import check"
@@ -124,12 +122,6 @@ HAND_INS = {  # the cells below the first, and the points
         6,
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with Sandbox(PROGRAM) as sandbox:
-        yield sandbox
 
 
 def graded(cells, tmp_path, sandbox):

@@ -6,25 +6,17 @@ import pytest
 
 from tinygrad_edu.course.working_copy import lessons_root
 from tinygrad_edu.exercises import all_exercises
-from tinygrad_edu.exercises.exercise import PROGRAM
 from tinygrad_edu.exercises.grading.grade import grade_one, verdict_of, work_of
 from tinygrad_edu.exercises.grading.submissions import read_submissions
-from tinygrad_edu.sandbox.outside import Sandbox
 
 pytestmark = pytest.mark.outer
+LOADED = {engine for exercise in all_exercises().values() for engine in exercise.available}
 NOTEBOOKS = sorted(lessons_root().glob("*/*.ipynb"))
 
 
 def marked_cells(notebook):
     cells = json.loads(notebook.read_text())["cells"]
     return {marks["grade_id"]: marks for cell in cells if (marks := cell["metadata"].get("nbgrader"))}
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    engines = {engine for exercise in all_exercises().values() for engine in exercise.available}
-    with Sandbox(PROGRAM, engines) as sandbox:
-        yield sandbox
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)

@@ -4,10 +4,10 @@ import json
 import time
 
 import pytest
-from support.grading import MUL, gradebook, notebook, run
+from support.grading import MUL, gradebook, notebook, run, verdict
 
 from tinygrad_edu.exercises import get
-from tinygrad_edu.exercises.exercise import PROGRAM, unit_of
+from tinygrad_edu.exercises.exercise import PROGRAM
 from tinygrad_edu.exercises.judging import judge as judging
 from tinygrad_edu.exercises.judging.judge import judge
 from tinygrad_edu.exercises.judging.schema import Trouble, read
@@ -147,7 +147,7 @@ def test_a_sleeper_is_ended_by_the_clock_and_the_next_answer_is_graded():
     with Sandbox(PROGRAM) as sandbox:
         source = "import time\ntime.sleep(1000)\n" + MUL
         before = time.monotonic()
-        found = judge(get("mul_backward"), sandbox.run(unit_of(get("mul_backward"), source)))
+        found = verdict(sandbox, source)
         assert time.monotonic() - before < 30  # ten by the clock; three budgets of twenty before there was one clock
         assert found.trouble.startswith("Endless loop?")
-        assert judge(get("mul_backward"), sandbox.run(unit_of(get("mul_backward"), MUL))).passed
+        assert verdict(sandbox, MUL).passed

@@ -46,8 +46,8 @@ WHOLE, TEXT = notebook(), json.dumps(notebook())
 DAMAGED = "is not a notebook, or it is damaged"
 
 
-def with_cells(change, cells=WHOLE["cells"]):
-    return WHOLE | {"cells": [one for c in cells for one in change(c)]}
+def with_cells(change):
+    return WHOLE | {"cells": [one for c in WHOLE["cells"] for one in change(c)]}
 
 
 def changed(**parts):
@@ -136,11 +136,12 @@ def test_whatever_is_handed_in_stops_nobody(odd_class):
     assert len(odd_class) == len(ODD) + 1
 
 
-def zipped(*names):
+def zipped(files):
+    """An archive of what is bytes, or a notebook."""
     memory = io.BytesIO()
-    with zipfile.ZipFile(memory, "w") as archive:
-        for name in names:
-            archive.writestr(name, json.dumps(notebook()))
+    with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content if isinstance(content, bytes) else json.dumps(content))
     return memory.getvalue()
 
 
@@ -149,7 +150,7 @@ def points(out):
 
 
 LONG = "\U00020000" * 70  # 280 bytes, more than the name of a folder may have
-LESSON = zipped("lesson1.ipynb")
+LESSON = zipped({"lesson1.ipynb": notebook()})
 ARCHIVES = {  # what is in an archive, and what each student earned
     "of a learning platform, which is not unpacked": (
         {
@@ -163,7 +164,9 @@ ARCHIVES = {  # what is in an archive, and what each student earned
     "of archives, with names of every system": (
         {
             "ada_1_lesson.zip": LESSON,
-            "bob_2_lesson.zip": zipped("lesson1.ipynb", ".ipynb_checkpoints/lesson1-checkpoint.ipynb"),
+            "bob_2_lesson.zip": zipped(
+                dict.fromkeys(("lesson1.ipynb", ".ipynb_checkpoints/lesson1-checkpoint.ipynb"), notebook())
+            ),
             "cyd/handed_in.zip": LESSON,
             "dan\\lesson1.ipynb": notebook(),
             "eve/archive_of_archives.zip": LESSON[:50],
@@ -195,9 +198,7 @@ ARCHIVES = {  # what is in an archive, and what each student earned
 @pytest.mark.parametrize("what", ARCHIVES)
 def test_an_archive_is_read_without_unpacking_it(what, tmp_path):
     content, earned = ARCHIVES[what]
-    with zipfile.ZipFile(tmp_path / "all.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in content.items():
-            archive.writestr(name, data if isinstance(data, bytes) else json.dumps(data))
+    (tmp_path / "all.zip").write_bytes(zipped(content))
     assert run(tmp_path / "all.zip", tmp_path / "out") == 0
     assert points(tmp_path / "out") == earned
     assert "bomb" not in earned or "larger than any notebook" in gradebook(tmp_path / "out")["bomb"]["notes"]
@@ -212,7 +213,7 @@ FOLDERS = {  # a folder of archives is read as one archive of them: what is in i
     ),
     "names that are not text": (
         {
-            "eve.zip": zipped("é/lesson1.ipynb").replace("é".encode(), b"\xff\xfe"),
+            "eve.zip": zipped({"é/lesson1.ipynb": notebook()}).replace("é".encode(), b"\xff\xfe"),
             "bob.ipynb": json.dumps(notebook()).encode(),
         },
         {"eve": 0, "bob": 9},
@@ -236,10 +237,8 @@ def test_an_archive_of_many_bombs_is_not_unpacked_to_its_end(tmp_path, monkeypat
     monkeypatch.setattr(reading, "MAX_ARCHIVE", 1 << 20)
     for student, bombs in {"ada": 0, "eve": 3}.items():
         (tmp_path / "in").mkdir(exist_ok=True)
-        with zipfile.ZipFile(tmp_path / "in" / f"{student}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-            for i in range(bombs):
-                archive.writestr(f"{i}.bin", bytes(1 << 19))
-            archive.writestr("lesson1.ipynb", json.dumps(notebook()))
+        files = {f"{i}.bin": bytes(1 << 19) for i in range(bombs)} | {"lesson1.ipynb": notebook()}
+        (tmp_path / "in" / f"{student}.zip").write_bytes(zipped(files))
     assert run(tmp_path / "in", tmp_path / "out") == 0
     assert points(tmp_path / "out") == {"ada": 9, "eve": 0}
     assert "was not read to its end" in gradebook(tmp_path / "out")["eve"]["notes"]
@@ -247,10 +246,7 @@ def test_an_archive_of_many_bombs_is_not_unpacked_to_its_end(tmp_path, monkeypat
 
 def test_one_damaged_entry_costs_no_other_student_anything(tmp_path):
     file = tmp_path / "all.zip"
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in ("ada", "bob", "cyd"):
-            archive.writestr(f"{name}/lesson1.ipynb", json.dumps(notebook()))
-    content = bytearray(file.read_bytes())
+    content = bytearray(zipped({f"{name}/lesson1.ipynb": notebook() for name in ("ada", "bob", "cyd")}))
     start = content.index(b"bob/lesson1.ipynb") + len("bob/lesson1.ipynb")
     content[start : start + 20] = b"\xff" * 20
     file.write_bytes(content)
@@ -426,13 +422,11 @@ def test_feedback_and_the_files_of_other_systems_are_written_for_each_student(su
     assert classroom["tests"][1] == {"test-name": "mul_backward", "passed": False, "score": 0, "max-score": 3}
 
 
-def test_no_name_leads_out_of_the_folder_or_becomes_a_formula(tmp_path):
+def test_no_name_leads_out_of_the_folder_or_becomes_a_formula(submit, tmp_path):
     names = ["../../etc", "..", "a/b", "a_b", "", "/x"]
     assert len(set(file_names(names).values())) == len(names)
     assert not any("/" in file or file.startswith("..") for file in file_names(names).values())
-    (tmp_path / "in" / "=HYPERLINK(1)").mkdir(parents=True)
-    (tmp_path / "in" / "=HYPERLINK(1)" / "x.ipynb").write_text(json.dumps(notebook()))
-    run(tmp_path / "in", tmp_path / "out")
+    run(submit(**{"=HYPERLINK(1)": notebook()}), tmp_path / "out")
     assert "'=HYPERLINK(1)" in (tmp_path / "out" / "gradebook.csv").read_text()
 
 

@@ -5,13 +5,15 @@ The exercise is `mul_backward`, 3 points: 1 for grad_output = 1, 2 for any other
 
 import os
 import signal
-import subprocess
 import sys
 
 import psutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import printed
+from support.grading import MUL as RIGHT
+from support.grading import verdict
 
 from tinygrad_edu.exercises import get
 from tinygrad_edu.exercises.exercise import PROGRAM, unit_of
@@ -21,21 +23,9 @@ from tinygrad_edu.sandbox.outside import Sandbox
 from tinygrad_edu.sandbox.trouble import TOLD_INSIDE, TOLD_OUTSIDE
 
 pytestmark = pytest.mark.outer(start=2)
-RIGHT = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a\n"
 WRONG = "def mul_backward(grad_output, a, b):\n    return grad_output * a, grad_output * b\n"
 ENDED, LOST, TOO_LONG, TOO_MUCH = (f"{TOLD_OUTSIDE[kind]}." for kind in ("ended", "lost", "too long", "too much"))
 linux = pytest.mark.skipif(sys.platform != "linux", reason="namespaces and seccomp are Linux's")
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with Sandbox(PROGRAM) as sandbox:
-        yield sandbox
-
-
-def verdict(sandbox, source, others=(), id="mul_backward", **unit):
-    exercise = get(id)
-    return judge(exercise, sandbox.run(unit_of(exercise, source, others, seed=7) | unit), seed=7)
 
 
 WORTHLESS = {
@@ -417,5 +407,5 @@ def test_without_fork_every_answer_has_a_separate_process():
 
 def test_the_sandbox_loads_no_reference_and_no_judge():
     code = "import sys, tinygrad_edu.exercises.running.cells as i; i.preload([]); print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    loaded = printed(code).split()
     assert not [name for name in loaded if name.startswith("tinygrad_edu.exercises.answers") or name.endswith(".judge")]

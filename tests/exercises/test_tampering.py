@@ -1,13 +1,10 @@
 """Answers that reach for what measures them earn nothing, and are told so. Honest ones may use the same modules."""
 
 import pytest
-
-from tinygrad_edu.exercises import get
-from tinygrad_edu.exercises.exercise import PROGRAM, unit_of
-from tinygrad_edu.exercises.judging.judge import judge
-from tinygrad_edu.sandbox.outside import Sandbox
+from support.grading import verdict
 
 pytestmark = pytest.mark.outer(start=2)
+LOADED = ["torch"]
 MEAN = "def log_loss(T, losses):\n    return (sum(losses) / len(losses)).detach()\n"
 BODY = "def log_loss(T, losses):\n    {}\n    return 1\n"
 OTHER = {  # the exercises that are not log_loss
@@ -102,16 +99,10 @@ def mul_backward(grad_output, a, b):
 """
 
 
-@pytest.fixture(scope="module")
-def sandbox():
-    with Sandbox(PROGRAM, ["torch"]) as sandbox:
-        yield sandbox
-
-
 @pytest.mark.parametrize("what", ATTACKS)
 def test_tampering_with_an_instrument_earns_nothing_and_is_named(what, sandbox):
     id, source = ATTACKS[what]
-    found = judge(get(id), sandbox.run(unit_of(get(id), source, seed=3)), 3)
+    found = verdict(sandbox, source, id=id)
     if what == "closure":  # there is nothing to reach: the answer fails by itself, like any other
         assert "__closure__" in found.marks[1].failure.message
         return
@@ -121,4 +112,4 @@ def test_tampering_with_an_instrument_earns_nothing_and_is_named(what, sandbox):
 
 
 def test_an_honest_answer_may_print_a_traceback_and_make_its_own_types(sandbox):
-    assert judge(get("mul_backward"), sandbox.run(unit_of(get("mul_backward"), HONEST, seed=3)), 3).passed
+    assert verdict(sandbox, HONEST).passed

@@ -3,15 +3,15 @@
 import sys
 
 import pytest
+from support.grading import MUL as RIGHT
+from support.grading import verdict
 
 from tinygrad_edu.exercises import get
-from tinygrad_edu.exercises.exercise import PROGRAM, unit_of
-from tinygrad_edu.exercises.judging.judge import judge
+from tinygrad_edu.exercises.exercise import PROGRAM
 from tinygrad_edu.sandbox import outside
 from tinygrad_edu.sandbox.outside import PROTECTIONS, Sandbox
 
 pytestmark = pytest.mark.outer(start=1)
-RIGHT = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a\n"
 WALLS = {
     "all walls": "",
     "no namespaces": "limits.enter_namespaces = lambda: False",
@@ -39,10 +39,6 @@ def walled(request):
     with Sandbox(PROGRAM) as sandbox:
         yield request.param, sandbox
     patch.undo()
-
-
-def verdict(sandbox, source):
-    return judge(get("mul_backward"), sandbox.run(unit_of(get("mul_backward"), source, seed=7)), seed=7)
 
 
 ANSWERS = str(get.__code__.co_filename).replace("__init__.py", "answers/lesson1.py")

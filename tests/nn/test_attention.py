@@ -55,7 +55,7 @@ def called(engine: Any, code: str, training: bool, grad: bool, options: dict[str
     with warnings.catch_warnings(), contextlib.nullcontext() if grad else engine.no_grad():
         warnings.simplefilter("ignore")
         try:
-            found = module(*[x] * (3 if attention else 2 if "Decoder" in code else 1), **given, **named)
+            found = module(*[x] * (3 if attention else 1), **given, **named)
         except (AssertionError, RuntimeError) as error:
             return type(error).__name__
     found = [t for t in (found if attention else [found]) if t is not None]

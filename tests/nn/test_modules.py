@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support.op_table import _flat
 
 import tinygrad_edu
 
@@ -86,10 +87,6 @@ def _inputs(T: Any, shapes: list[Any]) -> list[Any]:
     rng = np.random.default_rng(1)
     made = [s if isinstance(s, np.ndarray) else rng.standard_normal(s) for s in shapes]
     return [T.tensor(a).requires_grad_() if a.dtype.kind == "f" else T.tensor(a) for a in made]
-
-
-def _flat(result: Any) -> list[Any]:
-    return [x for item in result for x in _flat(item)] if isinstance(result, tuple) else [result]
 
 
 @pytest.mark.filterwarnings("ignore")

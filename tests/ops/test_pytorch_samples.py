@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support.op_table import _flat, weights
 from support.pytorchs_own import pytorchs_own
 
 import tinygrad_edu
@@ -84,13 +85,8 @@ class Call:
         outputs = [t for t in self.outputs if t.requires_grad]
         if not outputs:
             return []
-        rng = np.random.default_rng(0)
-        weights = [self.engine.as_tensor(rng.standard_normal(tuple(t.shape))).to(t.dtype) for t in outputs]
-        return list(self.engine.autograd.grad(outputs, self.leaves, weights, allow_unused=True))
-
-
-def _flat(result: Any) -> list[Any]:
-    return [x for item in result for x in _flat(item)] if isinstance(result, tuple | list) else [result]
+        given = weights(self.engine, outputs, seed=0)
+        return list(self.engine.autograd.grad(outputs, self.leaves, given, allow_unused=True))
 
 
 def _assert_same(ours: list[Any], theirs: list[Any]) -> None:

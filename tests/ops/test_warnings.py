@@ -2,8 +2,6 @@
 
 import ast
 import math
-import subprocess
-import sys
 import threading
 import warnings
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support import printed
 
 import tinygrad_edu
 
@@ -84,9 +83,7 @@ for line in {lines!r}:
 
 def heard(engine: str, lines: list[str]) -> list[list[str]]:
     """What each line warns of, the first time and the second, in a new process."""
-    program = PROGRAM.format(engine=engine, lines=lines)
-    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    return [ast.literal_eval(line) for line in out.splitlines()]
+    return [ast.literal_eval(line) for line in printed(PROGRAM.format(engine=engine, lines=lines)).splitlines()]
 
 
 @pytest.mark.outer

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support.training_loops import steps
 
 import tinygrad_edu
 
@@ -36,17 +37,6 @@ def _problem(T: Any) -> tuple[list[Any], Any]:
     return params, loss
 
 
-def _train(T: Any, optimizer: Any, loss: Any, steps: int) -> list[float]:
-    losses = []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        value = loss()
-        value.backward()
-        optimizer.step()
-        losses.append(value.item())
-    return losses
-
-
 def _as_torch(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _as_torch(item) for key, item in value.items()}
@@ -61,20 +51,20 @@ def test_an_optimizer_takes_the_steps_of_pytorchs_also_from_a_saved_state_of_eit
     for T in ENGINES:
         weights, loss = _problem(T)
         first, second, third = (eval(f"T.optim.{code}", {"params": weights, "T": T}) for _ in range(3))
-        losses.append(_train(T, first, loss, 3))
+        losses.append(steps(first, loss, 3))
         second.load_state_dict(first.state_dict())
-        losses[-1] += _train(T, second, loss, 3)
+        losses[-1] += steps(second, loss, 3)
         params.append(weights)
         states.append(second.state_dict())
-        last.append((T, third, loss))
+        last.append((third, loss))
     _assert_same_state(*states)
     whole, loss = _problem(tinygrad_edu)
     alone = eval(f"T.optim.{code}", {"params": whole, "T": tinygrad_edu})
-    assert _train(tinygrad_edu, alone, loss, 6) == losses[0], "a saved state changes no bit"
-    for (T, third, loss), seen, state in zip(last, losses, (states[1], _as_torch(states[0])), strict=True):
+    assert steps(alone, loss, 6) == losses[0], "a saved state changes no bit"
+    for (third, loss), seen, state in zip(last, losses, (states[1], _as_torch(states[0])), strict=True):
         third.load_state_dict(state)
-        seen += _train(T, third, loss, 4)
-    assert repr(last[0][1]) == repr(last[1][1])
+        seen += steps(third, loss, 4)
+    assert repr(last[0][0]) == repr(last[1][0])
     np.testing.assert_allclose(*losses, rtol=1e-7)
     for a, b in zip(*params, strict=True):
         np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-7)

@@ -45,13 +45,15 @@ def leaf(T: Any, *values: Any) -> Any:
     return T.tensor(data, dtype=T.float64, requires_grad=True)
 
 
+def told(value: Any) -> Any:
+    """The numbers of what a hook is given."""
+    if isinstance(value, tuple | list):
+        return [told(v) for v in value]
+    return None if value is None else values_of(value)
+
+
 def noting(log: list[Any], label: str, result: Callable[[Any], Any] = lambda grad: None) -> Callable[..., Any]:
     """A hook that writes what it is given into `log`, and returns `result` of its first argument."""
-
-    def told(value: Any) -> Any:
-        if isinstance(value, tuple | list):
-            return [told(v) for v in value]
-        return None if value is None else values_of(value)
 
     def hook(*args: Any) -> Any:
         log.append([label, *(told(a) for a in args)])

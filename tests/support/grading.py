@@ -4,7 +4,10 @@ import argparse
 import csv
 import json
 
+from tinygrad_edu.exercises import get
+from tinygrad_edu.exercises.exercise import unit_of
 from tinygrad_edu.exercises.grading import grade
+from tinygrad_edu.exercises.judging.judge import judge
 
 CENTRAL = "def central_difference(f, x, eps):\n    return (f(x + eps) - f(x - eps)) / (2 * eps)\n"
 MUL = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a\n"
@@ -39,6 +42,12 @@ def run(submissions, out, *options):
     parser = argparse.ArgumentParser()
     grade.add_arguments(parser)
     return grade.main(parser.parse_args([str(submissions), "--out", str(out), "--jobs", "1", *options]))
+
+
+def verdict(sandbox, source, others=(), id="mul_backward", **unit):
+    """The judge's on one answer, which runs in a sandbox."""
+    exercise = get(id)
+    return judge(exercise, sandbox.run(unit_of(exercise, source, others, seed=7) | unit), seed=7)
 
 
 def gradebook(out):

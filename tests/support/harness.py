@@ -308,16 +308,13 @@ class Desk:
         self.free = [] if free is None else free
         self.notebooks: list[Notebook] = []
 
-    def open(
-        self, path: Path, *, width: int = 1366, height: int = 768, kernel: bool = True, own_page: bool = False
-    ) -> Notebook:
+    def open(self, path: Path, *, width: int = 1366, height: int = 768, own_page: bool = False) -> Notebook:
         """Open a notebook (a path in the lab's folder), and wait until its kernel answers. `own_page` loads JupyterLab
         for this notebook alone: for a test about loading, or one that leaves traces."""
         name = path.relative_to(self.lab.root).as_posix()
-        shared = kernel and not own_page
-        viewport, reused = {"width": width, "height": height}, bool(shared and self.free)
+        viewport, reused = {"width": width, "height": height}, bool(self.free and not own_page)
         page = self.free.pop() if reused else new_page(self.browser, viewport=viewport)
-        notebook = Notebook(page, path, shared=shared)
+        notebook = Notebook(page, path, shared=not own_page)
         self.notebooks.append(notebook)
         page.on("console", notebook.heard)
         page.on("pageerror", notebook.raised)
@@ -332,14 +329,12 @@ class Desk:
             arg=name,
         )
         page.evaluate(
-            """async (kernel) => {
+            """async () => {
                 const panel = window.jupyterapp.shell.currentWidget;
                 await panel.context.ready;
-                if (!kernel) return;
                 await panel.sessionContext.ready;
                 await panel.sessionContext.session.kernel.info;
-            }""",
-            kernel,
+            }"""
         )
         page.locator(".jp-Notebook .jp-Cell").first.wait_for()
         return notebook

@@ -535,7 +535,6 @@ class Writer:
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(f"graphs {seed}")
         self.lines: list[str] = []
-        self.together: set[str] = set()  # the memory of the tensors that have a hook in common
         self.variables: list[Variable] = []
         self.forward_mode = self.rng.random() < 0.1
         if self.forward_mode:
@@ -731,11 +730,9 @@ class Writer:
             return  # PyTorch packs what is saved also where it was changed, and then no longer knows: a wrong gradient
         if "stepping" in form and self.forward_mode:
             return  # the tangent of a gradient is kept where a formula of PyTorch's happens to keep it
-        if "multi_grad" in form:
-            self.together |= {v.memory, other.memory}
         # PyTorch 2.13 itself crashes if a hook is set on a view whose history is out of date. Asking for it updates it.
         self.lines.append(f"{v.name}.grad_fn, {other.name}.grad_fn")
-        self.lines.append(form.format(v=v.name, w=other.name, h=f"h{len(self.lines)}"))
+        self.lines.append(form.format(v=v.name, h=f"h{len(self.lines)}"))
 
     def flag(self) -> None:
         v = self.variable()
@@ -749,9 +746,6 @@ class Writer:
         if self.rng.random() < 0.5 and not second_order(self.lines):
             self.lines.append(f"watch({v.name}, log=log)")
         kind, ones = self.rng.randint(0, 6), f"T.ones({list(v.shape)}, dtype=T.float64)"
-        if kind in (1, 3) and v.memory in self.together:
-            # PyTorch does not count the tensor at which the pass starts among those a hook on several waits for.
-            kind = 0
         if kind == 0:
             around, line = self.rng.randint(0, 5), f"{v.name}.sum().backward({options[2:]})"
             self.write(f"in_thread(lambda: {line})" if around == 5 else line, "T.no_grad()" if around == 4 else "")
@@ -781,7 +775,6 @@ def fits(a: Variable, b: Variable) -> bool:
 # Programs that say nothing about us: they trip PyTorch's own assertions, or what the page of differences tells.
 SAYS_NOTHING = (
     "INTERNAL ASSERT",
-    "_will_engine_execute_node",  # it has not built a hook on several tensors, one a leaf, for autograd.grad
     "ZeroTensors are immutable",  # it writes over a tangent of its own that has no memory
     # Where a write overlaps what it reads and does not fit, it tells of one, we of the other.
     "to a single memory location",

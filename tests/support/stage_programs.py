@@ -4,6 +4,8 @@ Every stage must show each of them whole. The stage was made with the first ten 
 judge it: do not repair against them.
 """
 
+from .functions import text_of
+
 # The line through one point, with its loss: what the explorer is tried with.
 LINE = """\
 x = T.tensor(2.0)
@@ -59,19 +61,10 @@ for t in range(4):
     h = T.tanh(h @ w + x @ u)
 loss = h.sum()
 loss.backward()""",
-    "function": """\
-class Cube(T.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x ** 3
-    @staticmethod
-    def backward(ctx, g):
-        x, = ctx.saved_tensors
-        return g * 3 * x ** 2
-x = T.tensor(2.0, requires_grad=True)
-y = Cube.apply(x)
-y.backward()""",
+    "function": text_of(
+        "Cube", "ctx.save_for_backward(x)\nreturn x ** 3", "x, = ctx.saved_tensors\nreturn g * 3 * x ** 2"
+    )
+    + "x = T.tensor(2.0, requires_grad=True)\ny = Cube.apply(x)\ny.backward()",
     "inplace error": """\
 x = T.tensor([1.0, 2.0], requires_grad=True)
 y = x.exp()

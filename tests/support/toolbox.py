@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import CodeType, SimpleNamespace
 from typing import Any
 
+from .both import told
 from .parity import attempt, error_of, observe, values_of, watch
 
 __all__ = ["execute", "is_tensor", "run", "second_order"]
@@ -100,11 +101,6 @@ def execute(lines: list[str], T: Any) -> Any:
 
 def hooks(T: Any, log: list[Any]) -> dict[str, Any]:
     """What makes hooks: each notes its label and what it was given, and some change it."""
-
-    def told(value: Any) -> Any:
-        if isinstance(value, tuple | list):
-            return [told(v) for v in value]
-        return None if value is None else values_of(value)
 
     def maker(result: Callable[..., Any] = lambda *given: None, of: Callable[..., Any] = lambda *given: given) -> Any:
         def make(label: str) -> Any:

@@ -10,6 +10,18 @@ Loop = Callable[[Any, Callable[[Any], Any]], list[float]]
 STEPS = 24
 
 
+def steps(optimizer: Any, loss_of: Callable[[], Any], count: int) -> list[float]:
+    """The losses of the loop that every lesson has."""
+    losses = []
+    for _ in range(count):
+        optimizer.zero_grad()
+        loss = loss_of()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
 def _data(T: Any, inputs: int = 6, samples: int = 96) -> tuple[Any, Any]:
     x = T.randn(samples, inputs)
     return x, (x[:, 0] * x[:, 1] > 0).long()

@@ -4,10 +4,11 @@ import contextlib
 import gc
 import weakref
 
-import numpy as np
 import pytest
 import torch
 import torch.utils.checkpoint
+from support.both import attempt, leaf, same_on_both
+from support.parity import Raised
 
 import tinygrad_edu as T
 import tinygrad_edu.utils.checkpoint
@@ -15,23 +16,10 @@ import tinygrad_edu.utils.checkpoint
 FORMS = [True, False]
 
 
-def plain(value):
-    if isinstance(value, T.Tensor | torch.Tensor):
-        return np.round(value.detach().numpy(), 4).tolist()
-    return [plain(v) for v in value] if isinstance(value, list | tuple) else value
-
-
-def run(program, T, form):
-    try:
-        return plain(program(T, T.utils.checkpoint, form))
-    except Exception as error:
-        return type(error).__name__, " ".join(str(error).split()[:5])
-
-
-def agree(program, form=False):
-    ours, theirs = run(program, T, form), run(program, torch, form)
-    assert ours == theirs
-    return ours
+def tried(action):
+    """The result of `action`, or the error that it raises, by its kind and first words."""
+    result = attempt(action)
+    return [result[0], result[1].split()[:5]] if isinstance(result, Raised) else result
 
 
 class Counted:
@@ -46,10 +34,6 @@ class Counted:
         return self.function(*args, **kwargs)
 
 
-def leaf(T, *values):
-    return T.tensor(values or (0.5, 1.0, 2.0), dtype=T.float64, requires_grad=True)
-
-
 def exp(x):
     return x.exp()
 
@@ -59,7 +43,7 @@ def once(T, C, form):
     f = Counted(lambda x: (x * w).exp().tanh() * x)
     a, b = C.checkpoint(f, x, use_reentrant=form), C.checkpoint(f, x * 2, use_reentrant=form)
     (a * b + x).sum().backward()
-    by_keyword = run(lambda *_: C.checkpoint(lambda x, *, k: x * k, x, use_reentrant=form, k=3.0), T, form)
+    by_keyword = tried(lambda: C.checkpoint(lambda x, *, k: x * k, x, use_reentrant=form, k=3.0))
     return f.runs, a, b, x.grad, w.grad, by_keyword
 
 
@@ -75,8 +59,8 @@ def an_output_unused_by_grad_and_by_inputs(T, C, form):
     outputs = [C.checkpoint(lambda x: (x.exp(), x.sin()), x, use_reentrant=form)[0] for _ in range(3)]
     outputs[0].sum().backward()
     first = x.grad.clone()
-    seen = [run(lambda *_: T.autograd.grad(outputs[1].sum(), x), T, form)]
-    seen.append(run(lambda *_: outputs[2].sum().backward(inputs=[x]), T, form))
+    seen = [tried(lambda: T.autograd.grad(outputs[1].sum(), x))]
+    seen.append(tried(lambda: outputs[2].sum().backward(inputs=[x])))
     return first, seen, x.grad
 
 
@@ -98,11 +82,11 @@ def under_no_grad_and_twice(T, C, form):
     with T.no_grad():
         y = C.checkpoint(f, x, use_reentrant=form)
 
-    def second(*_):
+    def second():
         (g,) = T.autograd.grad(C.checkpoint(f, x, use_reentrant=form).sum(), x, create_graph=True)
-        return g, *T.autograd.grad(g.sum(), x)
+        return g.detach(), *T.autograd.grad(g.sum(), x)
 
-    return f.runs, y.requires_grad, y, run(second, T, form)
+    return f.runs, y.requires_grad, y, tried(second)
 
 
 def a_second_backward(T, C, form):
@@ -112,7 +96,7 @@ def a_second_backward(T, C, form):
     y.backward(retain_graph=True)
     y.backward()
     by_parameters_alone = C.checkpoint(lambda x: x * w, T.ones(3), use_reentrant=form).requires_grad
-    return f.runs, x.grad, by_parameters_alone, run(lambda *_: y.backward(), T, form)
+    return f.runs, x.grad, by_parameters_alone, tried(y.backward)
 
 
 def an_error_inside(T, C, form):
@@ -120,7 +104,7 @@ def an_error_inside(T, C, form):
         raise KeyError("broken")
 
     x = leaf(T)
-    seen = run(lambda *_: C.checkpoint(broken, x, use_reentrant=form), T, form)
+    seen = tried(lambda: C.checkpoint(broken, x, use_reentrant=form))
     (x * x).sum().backward()
     return seen, T.is_grad_enabled(), x.grad
 
@@ -131,10 +115,9 @@ def dropout(T, C, form):
         T.manual_seed(0)
         x = leaf(T, *[1.0] * 64)
         y = C.checkpoint(lambda x: x * (T.rand(64) > 0.5), x, use_reentrant=form, preserve_rng_state=preserved)
-        after = T.rand(3)
         y.sum().backward()
-        # The same elements were dropped in both runs, and the second run is not felt in the random state.
-        seen.append((plain(y) == plain(x.grad), plain(T.rand(1)) not in plain(after)))
+        # Whether the same elements were dropped in both runs, and the second run is felt in the random state.
+        seen.append((y.tolist() == x.grad.tolist(), T.rand(1)))
     return seen
 
 
@@ -142,7 +125,7 @@ def an_input_changed_or_detached(T, C, form):
     x, w = leaf(T) * 1, leaf(T)
     y, z = C.checkpoint(exp, x, use_reentrant=form), C.checkpoint(lambda x: x.detach() * 2, w, use_reentrant=form)
     x.add_(1)
-    passes = [run(lambda *_, root=root: root.sum().backward(), T, form) for root in (y, z + w)]
+    passes = [tried(lambda root=root: root.sum().backward()) for root in (y, z + w)]
     return passes, z.requires_grad, w.grad
 
 
@@ -172,8 +155,9 @@ PROGRAMS = [
 @pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")
 @pytest.mark.parametrize("form", FORMS, ids=["reentrant", "not reentrant"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-def test_a_checkpoint_runs_again_and_gives_pytorchs_gradients_or_errors(program, form: bool) -> None:
-    agree(program, form)
+@same_on_both
+def test_a_checkpoint_runs_again_and_gives_pytorchs_gradients_or_errors(T, program, form):
+    return tried(lambda: program(T, T.utils.checkpoint, form))
 
 
 def changing(first, second):
@@ -196,21 +180,15 @@ DIFFERENCES |= {"another dtype": (exp, lambda x: x.double().exp()), "other value
 DIFFERENCES |= {"nothing saved": (exp, lambda x: x)}
 
 
+@pytest.mark.parametrize("check", ["default", "none"])
 @pytest.mark.parametrize("name", DIFFERENCES)
-def test_a_second_run_that_differs_is_an_error_where_pytorch_has_one(name: str) -> None:
-    for check in ("default", "none", "thorough"):
-
-        def program(T, C, form, check=check):
-            x, f = leaf(T), changing(*DIFFERENCES[name])
-            C.checkpoint(f, x, use_reentrant=False, determinism_check=check).sum().backward()
-            return x.grad
-
-        ours, theirs = run(program, T, False), run(program, torch, False)
-        if name in ("another shape", "another dtype") and check == "none":
-            # What follows from wrong shapes is each engine's own error.
-            assert type(ours) is type(theirs)
-        else:
-            assert ours == theirs, check
+@same_on_both
+def test_a_second_run_that_differs_is_an_error_where_pytorch_has_one(T, name, check):
+    x, f = leaf(T), changing(*DIFFERENCES[name])
+    y = T.utils.checkpoint.checkpoint(f, x, use_reentrant=False, determinism_check=check)
+    result = tried(lambda: y.sum().backward())
+    # What follows from wrong shapes is each engine's own error.
+    return result is None if name in ("another shape", "another dtype") and check == "none" else (result, x.grad)
 
 
 def test_the_error_says_what_differs_and_where() -> None:
@@ -234,7 +212,7 @@ def test_what_the_function_computes_inside_is_not_kept(form: bool) -> None:
         gc.collect()
         return [r() is not None for r in inside], result.requires_grad
 
-    assert agree(alive, form) == [[False], True]
+    assert all(alive(E, E.utils.checkpoint, form) == ([False], True) for E in (T, torch))
 
 
 def test_a_step_leaves_nothing_behind_without_the_garbage_collector() -> None:
@@ -261,14 +239,16 @@ def contexts():
 
 
 REFUSED = """C.checkpoint(f, x, use_reentrant=True, k=1); C.checkpoint(f, x, use_reentrant=True, context_fn=contexts);
-C.checkpoint(f, x, use_reentrant=False, determinism_check="careful")"""
+C.checkpoint(f, x, use_reentrant=False, determinism_check="thorough")"""
 
 
-def test_arguments_that_pytorch_refuses_are_refused() -> None:
-    scope = {"f": lambda x: x, "contexts": contexts, "suppress": contextlib.suppress}
-    for code in REFUSED.replace("\n", " ").split("; "):
-        result = agree(lambda T, C, form, code=code: eval(code, {**scope, "C": C, "x": leaf(T)}))
-        assert isinstance(result[0], str), code
+@pytest.mark.parametrize("code", REFUSED.replace("\n", " ").split("; "))
+@same_on_both
+def test_arguments_that_pytorch_refuses_are_refused(T, code):
+    scope = {"C": T.utils.checkpoint, "f": lambda x: x, "x": leaf(T), "contexts": contexts}
+    result = tried(lambda: eval(code, scope))
+    assert isinstance(result, list), "an error"
+    return result
 
 
 def test_leaving_use_reentrant_out_warns_and_means_true_and_inputs_that_ask_for_nothing_are_warned_of() -> None:

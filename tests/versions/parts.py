@@ -19,25 +19,14 @@ sys.path.insert(0, str(ROOT / "tests"))
 import torch  # noqa: E402
 from packaging.requirements import Requirement  # noqa: E402
 from support import diagnosis  # noqa: E402
+from support.functions import text_of  # noqa: E402
 from support.stage_programs import HELD_OUT, PROGRAMS  # noqa: E402
 from support.training_loops import LOOPS  # noqa: E402
 
 import viz  # noqa: E402
 
-OWN_FUNCTION = """\
-class Double(T.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        inside = x * 2
-        return inside
-
-    @staticmethod
-    def backward(ctx, g):
-        return g * 2
-
-x = T.tensor([1.0, 2.0], requires_grad=True)
-y = Double.apply(x)
-y.sum().backward()"""
+OWN_FUNCTION = text_of("Double", "inside = x * 2\nreturn inside", "return g * 2")
+OWN_FUNCTION += "x = T.tensor([1.0, 2.0], requires_grad=True)\ny = Double.apply(x)\ny.sum().backward()"
 
 
 def installation() -> None:

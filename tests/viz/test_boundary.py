@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.functions import text_of
 
 import viz
 from viz.diagnosis.watching.values import Values
@@ -61,18 +62,8 @@ def test_a_view_whose_history_cannot_be_read_has_its_numbers():
 
 
 def test_a_hook_that_is_given_none_is_recorded():
-    program = f"""{X}
-class Nothing(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2
-    @staticmethod
-    def backward(ctx, gradient):
-        return None
-y = x * 3
-y.register_hook(lambda gradient: print("hook", gradient))
-Nothing.apply(y).sum().backward()
-"""
+    program = X + text_of("Nothing", "return x * 2", "return None", engine="torch")
+    program += 'y = x * 3\ny.register_hook(lambda gradient: print("hook", gradient))\nNothing.apply(y).sum().backward()'
     recording = viz.record(program)
     assert (recording.stdout, recording.error) == alone(program) and not recording.graph.note
     (hook,) = [event for event in recording.events if event.kind == "hook"]
@@ -85,27 +76,17 @@ in-place on a view, raised exception
 """.strip()
 
 
-def differing(entry, most):
-    """Run the ten programs with a fault at `most` of the observer's calls, one after the other; 0 is at each."""
+@pytest.mark.outer
+@pytest.mark.parametrize("most", [5, pytest.param(0, marks=[pytest.mark.long, pytest.mark.timeout(7200)])])
+@pytest.mark.parametrize("entry", ["record", "watch", "draw", "diagnose"])
+def test_a_program_goes_on_as_without_us_wherever_our_observation_fails(entry, most):
+    """Ten programs run with a fault at `most` of the observer's calls, one after the other; 0 is at each."""
     command = [sys.executable, "-m", "support.faults", entry, str(most), *re.split(r",\s", OF_EACH_KIND)]
     tests = Path(__file__).resolve().parents[1]
     paths = os.pathsep.join(map(str, (tests.parent, tests, tests / "viz")))
     ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": paths})
     assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout.splitlines()[-1])
-
-
-@pytest.mark.outer
-@pytest.mark.parametrize("entry", ["record", "watch", "draw", "diagnose"])
-def test_a_program_goes_on_as_without_us_wherever_our_observation_fails(entry):
-    assert differing(entry, most=5) == []
-
-
-@pytest.mark.long
-@pytest.mark.timeout(7200)
-@pytest.mark.parametrize("entry", ["record", "watch", "draw", "diagnose"])
-def test_the_same_at_every_call(entry):
-    assert differing(entry, most=0) == []
+    assert json.loads(ran.stdout.splitlines()[-1]) == []
 
 
 @pytest.mark.parametrize("place", [(Reader, "value"), (Watch, "_settle"), (Passes, "watch"), (Torch, "array")])
@@ -140,12 +121,3 @@ def test_what_a_handler_of_the_program_raises_passes(monkeypatch, place):
     finally:
         signal.signal(signal.SIGTERM, before)
     assert raised
-
-
-def test_interrupts_pass(monkeypatch):
-    def interrupted(*arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Reader, "_fill", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        viz.record(X)

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
+from support.functions import function
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
@@ -20,24 +21,8 @@ INSIDE = (  # what PyTorch's graph shows of a closed part
 )
 
 
-class Reversed(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return -gradient
-
-
-class Rounded(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x.round()
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return gradient
+REVERSED = function(torch, "Reversed", lambda ctx, x: x.view_as(x), lambda ctx, gradient: -gradient)
+ROUNDED = function(torch, "Rounded", lambda ctx, x: x.round(), lambda ctx, gradient: gradient)
 
 
 class Calls(nn.Module):
@@ -76,7 +61,7 @@ def drawn(model):
     return picture, places
 
 
-@pytest.mark.parametrize(("function", "node"), [(Reversed, "ReversedBackward"), (Rounded, "RoundedBackward")], ids=str)
+@pytest.mark.parametrize(("function", "node"), [(REVERSED, "ReversedBackward"), (ROUNDED, "RoundedBackward")], ids=str)
 def test_the_op_of_a_custom_function_stands_in_the_module_that_returns_it(function, node):
     picture, places = drawn(between(Calls(lambda x: function.apply(x))))
     assert node in places["1"] and node not in places["2"]
@@ -168,9 +153,7 @@ def test_what_is_traced_while_a_program_is_recorded_is_the_program_alone():
     assert recording.error is None and traced.count("aten::") == recording.stdout.count("aten::")
 
 
-@pytest.mark.parametrize("engine", ["torch", "tinygrad_edu"])
-def test_a_lazy_model_is_drawn_and_stays_lazy(engine):
-    T = pytest.importorskip(engine)
+def test_a_lazy_model_is_drawn_and_stays_lazy(T):
     model = T.nn.Sequential(T.nn.LazyLinear(3), T.nn.ReLU(), T.nn.LazyLinear(1))
     picture = viz.draw(model, T.ones(8, 4), loss=lambda output: output.sum())
     assert [call.kind for call in picture.calls] == ["Linear", "ReLU", "Linear", "Sequential"]

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.diagnosis import BROKEN, FIXES, HEALTHY, USUAL
+from support.functions import text_of
 
 import viz
 from viz.diagnosis import cause, kinds
@@ -22,6 +23,7 @@ from viz.diagnosis.watching.watch import Watch
 
 pytestmark = pytest.mark.outer
 TWO_LINES = "w = T.tensor(2.0, requires_grad=True)\nloss = (w.detach() - 1) ** 2\nloss.backward()"
+ENDED = "ended with an error before"
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -173,19 +175,11 @@ def test_a_custom_function_is_checked_where_nobody_sees_it(T):
     ],
 )
 def test_the_evidence_against_a_backward_can_be_checked(engine, forward, backward, evidence):
-    program = f"""
-class Own(T.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, y):
-        ctx.save_for_backward(x, y)
-        return {forward}
-    @staticmethod
-    def backward(ctx, g):
-        x, y = ctx.saved_tensors
-        return {backward}
-x = T.tensor([1.0, -2.0], requires_grad=True)
-y = T.tensor(5.0, requires_grad=True)
-Own.apply(x, y).sum().backward()"""
+    rule = f"x, y = ctx.saved_tensors\nreturn {backward}"
+    program = text_of("Own", f"ctx.save_for_backward(x, y)\nreturn {forward}", rule, given="x, y")
+    program += "x = T.tensor([1.0, -2.0], requires_grad=True)\n"
+    program += "y = T.tensor(5.0, requires_grad=True)\n"
+    program += "Own.apply(x, y).sum().backward()"
     assert evidence in viz.diagnose(program, engine=engine).findings[0].message
 
 
@@ -390,8 +384,6 @@ def test_to_keep_a_graph_is_not_in_vain_where_create_graph_is_missing(name):
 
 
 def test_a_program_hears_nothing_of_what_the_watching_stumbles_over(engine, monkeypatch):
-    from viz.diagnosis.watching.values import Values
-
     def stumble(*args, **kwargs):
         raise ValueError("no such thing")
 
@@ -434,16 +426,8 @@ def test_every_kind_that_a_program_is_held_to_has_a_meaning():
 @pytest.mark.parametrize(
     ("program", "headline", "said"),
     [
-        (
-            "import torch\nraise AssertionError('Torch not compiled with CUDA enabled')",
-            "ended with an error before",
-            'device="cpu"',
-        ),
-        (
-            "import torch\nraise ValueError('a mistake of its own')",
-            "ended with an error before",
-            "a mistake of its own",
-        ),
+        ("import torch\nraise AssertionError('Torch not compiled with CUDA enabled')", ENDED, 'device="cpu"'),
+        ("import torch\nraise ValueError('a mistake of its own')", ENDED, "a mistake of its own"),
         ("x = 1", "no backward pass and no optimizer step ran", "0 backward passes"),
     ],
 )
@@ -618,30 +602,15 @@ def test_an_interrupt_in_our_own_code_waits_until_all_is_put_back(T, engine, mon
     assert viz.diagnose(TWO_LINES, engine=engine).findings[0].kind == "detach"
 
 
+@pytest.mark.usefixtures("interrupting")
 def test_a_program_may_catch_its_own_interrupt(engine):
     program = "import signal\ntry: signal.raise_signal(signal.SIGINT)\nexcept KeyboardInterrupt: pass\n" + TWO_LINES
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        assert viz.diagnose(program, engine=engine).findings[0].line == 5
-    finally:
-        signal.signal(signal.SIGINT, before)
+    assert viz.diagnose(program, engine=engine).findings[0].line == 5
 
 
 def test_a_function_that_passes_no_gradient_on_is_not_checked_at_every_call(engine):
-    program = """
-class Stop(T.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad * 0
-
-w = T.ones(3, requires_grad=True)
-for _ in range(12):
-    (Stop.apply(w) + w).sum().backward()
-"""
+    program = text_of("Stop", "return x.view_as(x)", "return g * 0")
+    program += "w = T.ones(3, requires_grad=True)\nfor _ in range(12):\n    (Stop.apply(w) + w).sum().backward()"
     checks = viz.diagnose(program, engine=engine).observation.functions
     assert 1 < len(checks) < 12
     assert {check.scale for check in checks} == {0.0}

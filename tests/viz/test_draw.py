@@ -90,15 +90,6 @@ def test_a_graphviz_that_does_not_load_says_which_library_is_missing(T, monkeypa
         _ = viz.draw(T.tensor(2.5, requires_grad=True) * 3.5).svg
 
 
-def test_the_source_is_dot_that_graphviz_draws(T):
-    import pygraphviz
-
-    L = line(T)[-1]
-    graph = pygraphviz.AGraph(string=viz.draw(L).source)
-    assert graph.number_of_nodes() == 11  # y is kept by no node, so nothing tells of it
-    assert graph.draw(format="svg", prog="dot").startswith(b"<?xml")
-
-
 def test_a_picture_admits_what_it_guesses_of_modules(T):
     class Steps(T.nn.Module):
         def __init__(self):

@@ -1,5 +1,7 @@
 """`viz.draw(model, x)` on twelve real models: what it shows is what forward hooks of our own see."""
 
+import functools
+
 import pytest
 import torch
 from support.models import MODELS
@@ -57,15 +59,12 @@ def boxes_around(whole, unit):
 @pytest.fixture(scope="module")
 def drawn():
     """Each model on each engine, drawn once."""
-    known = {}
 
+    @functools.cache
     def of(name, engine):
-        if (name, engine) not in known:
-            T = engines.load(engine).module
-            with engines.load(engine).seeded(0):
-                model, args, loss = MODELS[name](T)
-                known[name, engine] = model, args, loss, viz.draw(model, args, loss=loss)
-        return known[name, engine]
+        with engines.load(engine).seeded(0):
+            model, args, loss = MODELS[name](engines.load(engine).module)
+            return model, args, loss, viz.draw(model, args, loss=loss)
 
     return of
 

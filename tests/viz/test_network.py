@@ -1,5 +1,6 @@
 """A network drawn by its modules: every box and link is there, an opened box makes room, gradients have their sizes."""
 
+import functools
 import itertools
 import math
 import re
@@ -24,13 +25,11 @@ pytestmark = pytest.mark.outer
 @pytest.fixture(scope="module")
 def recordings():
     """Each network on each engine, recorded once."""
-    known = {}
 
+    @functools.cache
     def of(name, engine):
-        if (name, engine) not in known:
-            with engines.load(engine).seeded(0):
-                known[name, engine] = viz.record(NETWORKS[name], engine=engine)
-        return known[name, engine]
+        with engines.load(engine).seeded(0):
+            return viz.record(NETWORKS[name], engine=engine)
 
     return of
 

@@ -17,7 +17,6 @@ def foldings(program, engine):
     return recording, list(parts.foldings(recording.graph))
 
 
-@pytest.mark.parametrize("engine", viz.engines.NAMES)
 @pytest.mark.parametrize("name", ALL)
 def test_no_fold_hides_what_is_there_at_the_end(name, engine):
     recording, found = foldings(ALL[name], engine)
@@ -31,7 +30,6 @@ def test_no_fold_hides_what_is_there_at_the_end(name, engine):
             assert {op.key for op in graph.ops.values() if key in op.inputs} <= set(fold.ops)
 
 
-@pytest.mark.parametrize("engine", viz.engines.NAMES)
 @pytest.mark.parametrize("name", ALL)
 def test_no_fold_makes_a_cycle(name, engine):
     recording, found = foldings(ALL[name], engine)
@@ -46,7 +44,6 @@ def test_no_fold_makes_a_cycle(name, engine):
         assert links == set()
 
 
-@pytest.mark.parametrize("engine", viz.engines.NAMES)
 def test_the_steps_of_a_loop_are_named_as_people_count_them(engine):
     _, found = foldings(LOOP.format(5), engine)
     titles = [[fold.module for fold in folding.folds.values()] for folding in found]

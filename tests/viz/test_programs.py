@@ -5,6 +5,7 @@ import json
 import xml.etree.ElementTree as ET
 
 import pytest
+from support.functions import text_of
 
 import viz
 from viz.frames.director import VIEWS
@@ -26,18 +27,8 @@ def bad(g):
 y.register_hook(bad)
 (y * 2).backward()
 """,
-    "exception in custom backward": """\
-class F(T.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2
-    @staticmethod
-    def backward(ctx, g):
-        raise RuntimeError('mine')
-x = T.tensor(3.0, requires_grad=True)
-y = F.apply(x) + x
-y.backward()
-""",
+    "exception in custom backward": text_of("F", "return x * 2", "raise RuntimeError('mine')")
+    + "x = T.tensor(3.0, requires_grad=True)\ny = F.apply(x) + x\ny.backward()\n",
     "exception in a called function": """\
 def f(a):
     b = a * 2
@@ -108,16 +99,14 @@ z = y * y
 y.add_(1)
 z.backward()
 """,
-    "custom with two outputs, one None": """\
-class F(T.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, y, k):
-        ctx.save_for_backward(x, y); ctx.k = k
-        return x * y * k, x + y
-    @staticmethod
-    def backward(ctx, g, h):
-        x, y = ctx.saved_tensors
-        return g * y * ctx.k + h, None, None
+    "custom with two outputs, one None": text_of(
+        "F",
+        "ctx.save_for_backward(x, y); ctx.k = k\nreturn x * y * k, x + y",
+        "x, y = ctx.saved_tensors\nreturn g * y * ctx.k + h, None, None",
+        given="x, y, k",
+        came="g, h",
+    )
+    + """\
 x = T.tensor(3.0, requires_grad=True)
 y = T.tensor(4.0, requires_grad=True)
 a, b = F.apply(x, y, 2)

@@ -14,6 +14,7 @@ import weakref
 import numpy as np
 import pytest
 import torch
+from support.functions import text_of
 
 import tinygrad_edu
 import viz
@@ -266,17 +267,8 @@ def test_the_ready_queue_is_listed_in_the_order_in_which_the_engine_takes_from_i
 
 
 def test_a_custom_function_is_one_node_at_its_line_and_what_its_forward_does_is_marked_as_inside_it(engine):
-    source = """
-class Double(T.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, by):
-        ctx.save_for_backward(x)
-        return x * by
-
-    @staticmethod
-    def backward(ctx, g):
-        return g * 2, None
-
+    own = text_of("Double", "ctx.save_for_backward(x)\nreturn x * by", "return g * 2, None", given="x, by")
+    source = f"""{own}
 x, by = T.tensor(3.0, requires_grad=True), T.tensor(2.0)
 y = Double.apply(x, by)
 with T.no_grad():
@@ -287,7 +279,7 @@ z.backward()
     recording = viz.record(source, engine=engine)
     ops = list(recording.graph.ops.values())
     assert [op.recorded for op in ops if op.scope == "Double.forward"] == [False, False]
-    lines = [("DoubleBackward", 12), ("exp", 14), ("DoubleBackward", 15), ("AddBackward0", 15)]
+    lines = [("DoubleBackward", 11), ("exp", 13), ("DoubleBackward", 14), ("AddBackward0", 14)]
     assert [(op.name, op.line) for op in ops if not op.scope and op.during == "forward"] == lines
     assert [op.recorded for op in ops if op.name == "exp"] == [False]
     node = next(op for op in ops if op.custom)
@@ -297,23 +289,10 @@ z.backward()
 
 
 def test_what_a_function_does_is_told_with_the_names_that_the_function_itself_gives(engine):
-    source = """
-class Two(T.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, w1):
-        ctx.save_for_backward(x, w1)
-        return x.mm(w1)
-
-    @staticmethod
-    def backward(ctx, g):
-        a, b = ctx.saved_tensors
-        return g.mm(b.t()), a.t().mm(g)
-
-features, weights = T.ones(2, 3), T.ones(3, 4, requires_grad=True)
-y = Two.apply(features, weights)
-y.sum().backward()
-"""
-    recording = viz.record(source, engine=engine)
+    rule = "a, b = ctx.saved_tensors\nreturn g.mm(b.t()), a.t().mm(g)"
+    source = text_of("Two", "ctx.save_for_backward(x, w1)\nreturn x.mm(w1)", rule, given="x, w1")
+    source += "features, weights = T.ones(2, 3), T.ones(3, 4, requires_grad=True)\n"
+    recording = viz.record(f"{source}y = Two.apply(features, weights)\ny.sum().backward()", engine=engine)
     told = [step["sentence"] for step in recording.scene()["steps"]]
     assert any(text.startswith("x (2, 3) @ w1 (3, 4) gives") for text in told)
     assert any("@ g (2, 4) gives" in text for text in told)
@@ -481,17 +460,12 @@ def test_each_version_of_a_parameter_that_a_program_reaches_has_its_name(T):
 
 
 def test_an_interrupt_of_our_own_code_leaves_no_mode_behind(engine):
-    program = """
+    own = text_of("Twice", "return x * 2", "met = Interrupts()\nreturn g * 2")
+    program = f"""
 class Interrupts:
     @property
     def __class__(self): raise KeyboardInterrupt  # as soon as the recording looks at it
-class Twice(T.autograd.Function):
-    @staticmethod
-    def forward(ctx, x): return x * 2
-    @staticmethod
-    def backward(ctx, g):
-        met = Interrupts()
-        return g * 2
+{own}
 Twice.apply(T.tensor(2.0, requires_grad=True)).backward()
 """
     with torch.device("cpu"):  # a mode of PyTorch's own, which stays

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from support.functions import text_of
 from support.samples import ACTIVATION, EXPONENTIAL, POINTWISE, RANDOM, SAMPLES
 
 import viz
@@ -164,25 +165,12 @@ def test_the_step_of_a_hook_shows_the_gradient_before_and_after_it(engine):
     assert scene["views"]["values"]["moves"][str(at)][0]["texts"] == ["1 + 6 + 6", "13", "5"]
 
 
-NO_GRADIENT = """
-class First(T.autograd.Function):
-    @staticmethod
-    def forward(ctx, a, b):
-        return a * b
-
-    @staticmethod
-    def backward(ctx, g):
-        return g * 2, None
-
-a = T.tensor(3.0, requires_grad=True)
-b = T.tensor(4.0, requires_grad=True)
-First.apply(a, b * 1 if {through} else b).backward()
-"""
-
-
 @pytest.mark.parametrize("through", [True, False])
 def test_a_leaf_that_is_sent_none_says_so_and_keeps_what_it_has(engine, through):
-    recording = viz.record(NO_GRADIENT.format(through=through) + "First.apply(a, b).backward()", engine=engine)
+    program = text_of("First", "return a * b", "return g * 2, None", given="a, b")
+    program += "a = T.tensor(3.0, requires_grad=True)\nb = T.tensor(4.0, requires_grad=True)\n"
+    program += f"First.apply(a, b * 1 if {through} else b).backward()\nFirst.apply(a, b).backward()"
+    recording = viz.record(program, engine=engine)
     assert recording.tensors["b"]["grad"] is None
     scene = recording.scene()
     said = [step["sentence"] for step in scene["steps"]]

@@ -6,6 +6,7 @@ import time
 import psutil
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from support.functions import text_of
 
 import viz
 from viz.diagnosis.finding import Finding, Trial
@@ -65,15 +66,7 @@ def test_a_change_that_does_not_help_is_not_shown_and_nothing_is_certain(engine)
 
 def test_a_program_with_a_function_of_its_own_is_tried(engine):
     program = DETACHED.replace("head(hidden)", "Double.apply(head(hidden))")
-    double = """\
-class Double(T.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2
-    @staticmethod
-    def backward(ctx, gradient):
-        return gradient * 2
-"""
+    double = text_of("Double", "return x * 2", "return g * 2")
     first = viz.diagnose(double + program, engine=engine).findings[0]
     assert (first.kind, first.certain, first.changes[0].new) == ("detach", True, "hidden = net(T.ones(4, 3))")
 

@@ -53,7 +53,7 @@ def of_transformers():
     library = importlib.import_module("transformers")
     small = {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "hidden_size": 32}
     small |= {"intermediate_size": 64, "max_position_embeddings": 64, "vocab_size": 99, "pad_token_id": 0}
-    names = library.MODEL_MAPPING_NAMES if hasattr(library, "MODEL_MAPPING_NAMES") else _text_models(library)
+    names = library.MODEL_MAPPING_NAMES if hasattr(library, "MODEL_MAPPING_NAMES") else _text_models()
     for name in sorted(names):
         given = (torch.randint(1, 99, (2, 12)),)
         try:
@@ -68,7 +68,7 @@ def of_transformers():
         yield name, lambda config=config: library.AutoModel.from_config(config), given
 
 
-def _text_models(library):
+def _text_models():
     mapping = importlib.import_module("transformers.models.auto.modeling_auto")
     return [*mapping.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, *mapping.MODEL_FOR_MASKED_LM_MAPPING_NAMES]
 

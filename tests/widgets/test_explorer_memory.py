@@ -1,9 +1,9 @@
 """What an explorer keeps: little of what a program prints, and nothing once closed. Each is measured in a process."""
 
-import subprocess
 import sys
 
 import pytest
+from support import printed
 
 pytestmark = pytest.mark.outer
 
@@ -34,12 +34,6 @@ for explorer in explorers:
 del explorers, explorer
 print(open_, held([]) - before)
 """
-
-
-def printed(source):
-    run = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return run.stdout
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="its memory is measured otherwise")

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from support import printed
 
 pytestmark = pytest.mark.outer
 
@@ -93,10 +94,6 @@ print(sum(type(one).__name__ == "Player" for one in gc.get_objects()) <= 3)
 """
 
 
-def test_widgets_of_a_cell_that_runs_again_are_closed_unless_another_cell_shows_them(tmp_path):
-    notebook = tmp_path / "notebook.py"
-    notebook.write_text(AGAIN)
-    ran = subprocess.run([sys.executable, notebook], capture_output=True, text=True, check=False)
-    lines = ran.stdout.splitlines()
-    assert lines[0] == "[2, 2, 3, 2, 3, 2, 3] True True", ran.stdout + ran.stderr
-    assert lines[-1] == "True", ran.stdout + ran.stderr
+def test_widgets_of_a_cell_that_runs_again_are_closed_unless_another_cell_shows_them():
+    lines = printed(AGAIN).splitlines()
+    assert (lines[0], lines[-1]) == ("[2, 2, 3, 2, 3, 2, 3] True True", "True")
