@@ -50,6 +50,22 @@ x, y = T.tensor([[.1, .7]], dtype=T.float64), T.tensor([1])
 out = repr(T.nn.GRU(3, 4, dropout=.5))
 c, x = T.nn.ConvTranspose1d(1, 1, 3, 2), T.ones(1, 1, 4)
     out = list(c(x, output_size=(10,)).shape), list(c(x, output_size=(1, 1, 9)).shape)
+m = T.nn.Linear(2, 2); m.register_full_backward_hook(lambda *a: None); m.register_backward_hook(lambda *a: None)
+m = T.nn.Linear(2, 2); m.register_backward_hook(lambda *a: None); m.register_full_backward_hook(lambda *a: None)
+m, x = T.nn.Linear(2, 2), T.ones(3, 2, requires_grad=True)
+    m.register_full_backward_hook(lambda m, given, came: given[0] * 2); m(x).sum().backward()
+class M(T.nn.Module): __init__ = lambda self: self.register_buffer('a', T.ones(2))
+    M()
+class Square(T.autograd.Function):
+        def forward(ctx, x): return x * x
+        def backward(ctx, grad): return grad * 5
+    x = T.ones(2, requires_grad=True); Square.apply(x).sum().backward(); out = x.grad
+out = F.softmax(T.ones(2, 2)), T.nn.LogSoftmax()(T.ones(2)), F.kl_div(T.zeros(2, 2), T.ones(2, 2))
+p = T.ones(2, requires_grad=True); p.grad = T.tensor([float('inf'), 1.])
+    out = T.nn.utils.clip_grad_norm_([p], 1.), p.grad
+out = T.func.functional_call(T.nn.Identity(), {'wieght': T.zeros(2)}, T.ones(2))
+import copy; w = T.ones(3, 2, requires_grad=True); v, u = copy.deepcopy([w.detach().t(), w.detach()[:, 1]])
+    v.mul_(2); out = v, u, v.stride(), u.stride(), T.zeros(3, 0).stride()
 n = T.nn.Sequential(T.nn.Linear(2, 2), T.nn.BatchNorm1d(2)); n.add_module('same', n[0])
     import copy; n(T.ones(3, 2)).sum().backward(); o = copy.deepcopy(n)
     kept = {k: v for k, v in n.state_dict().items() if 'num_batches' not in k}

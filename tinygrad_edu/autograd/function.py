@@ -120,10 +120,6 @@ class BackwardCFunction(FunctionCtx):
         return by_edge
 
 
-_LEGACY = (
-    "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
-    "with static forward method"
-)
 _NO_RULE = (
     "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
     "mode AD."
@@ -173,8 +169,9 @@ class Function(core.Function, metaclass=FunctionMeta):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
-            f"{_LEGACY}: write @staticmethod above forward and backward, keep what backward needs on ctx instead of "
-            f"self, and call {type(self).__name__}.apply(…)."
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+            "function with static forward method: write @staticmethod above forward and backward, keep what backward "
+            f"needs on ctx instead of self, and call {type(self).__name__}.apply(…)."
         )
 
     @staticmethod
@@ -207,7 +204,6 @@ class Function(core.Function, metaclass=FunctionMeta):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run `forward` and record it, if an argument requires grad and grad mode is on."""
-        _refuse_legacy(cls)
         split = cls.setup_context is not Function.setup_context
         if split or kwargs:
             # setup_context gets every argument; and each has its position, to which backward's gradients belong.
@@ -229,14 +225,6 @@ class Function(core.Function, metaclass=FunctionMeta):
             results = cls.forward(*args)
             cls.setup_context(ctx, args, results)
             return results
-
-
-def _refuse_legacy(cls: type[Function]) -> None:
-    for kind in cls.__mro__:
-        if "forward" in kind.__dict__:
-            if not isinstance(kind.__dict__["forward"], staticmethod | classmethod):
-                raise RuntimeError(f"{_LEGACY}: write @staticmethod above {cls.__name__}.forward and above backward.")
-            return
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -27,11 +27,10 @@ def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any =
         **dict(module.named_buffers(remove_duplicate=False)),
     }
     for path, value in given.items():
-        if path not in known:
-            raise AttributeError(f"{type(module).__name__} has no parameter or buffer {path!r}")
+        module.get_submodule(path.rpartition(".")[0])  # which must exist; the parameter need not
         if not isinstance(value, Tensor):
             raise TypeError(f"{value!r} is not an instance of torch.Tensor")
-    replaced = {id(known[path]): value for path, value in given.items()}
+    replaced = {id(known[path]): value for path, value in given.items() if path in known}
     undo: list[tuple[Any, str, Any]] = []
     try:
         for path, old in known.items():

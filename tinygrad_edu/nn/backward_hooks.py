@@ -78,7 +78,8 @@ def _replaced(answer: Any, grads: Gradients, complaint: str) -> Gradients:
     """A hook's replacement for the gradients, one for each; or the old gradients if it returned None."""
     if answer is None:
         return grads
-    answer = answer if isinstance(answer, tuple | list) else (answer,)
+    if not isinstance(answer, tuple | list):
+        answer = tuple(answer) if isinstance(answer, Tensor) and answer.ndim else (answer,)
     if len(answer) != len(grads):
         raise RuntimeError(f"Backward {complaint}, got {len(answer)}, but expected {len(grads)}")
     return tuple(answer)

@@ -60,6 +60,7 @@ class Module:
         )
 
     _version = 1
+    _is_full_backward_hook: bool | None = None  # which kind of backward hooks it has; None: it has had none
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the output. Subclasses define it; to run it, call the module itself."""
@@ -70,10 +71,7 @@ class Module:
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
         if isinstance(value, Parameter | Module) and "_parameters" not in own:
-            kind = "parameters" if isinstance(value, Parameter) else "module"
-            raise AttributeError(
-                f"cannot assign {kind} before Module.__init__() call. Start __init__ with super().__init__()."
-            )
+            _ = self._parameters if isinstance(value, Parameter) else self._modules  # says so
         if isinstance(value, Parameter):
             self._forget(name, keep="_parameters")
             self.register_parameter(name, value)
@@ -101,10 +99,13 @@ class Module:
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        if "_modules" in own:  # otherwise `__init__` has not run
-            for table, *_ in _TABLES:
-                if name in own[table]:
-                    return own[table][name]
+        for table, kind, _ in _TABLES:
+            if name == table:
+                raise AttributeError(
+                    f"cannot assign {kind} before Module.__init__() call. Start __init__ with super().__init__()."
+                )
+            if name in own.get(table, ()):
+                return own[table][name]
         answer = f" {absent.sentence(name, 'Module')}" if name in absent.NAMES else ""
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'{'.' if answer else ''}{answer}")
 
@@ -193,11 +194,21 @@ class Module:
             if result.grad_fn is not None:
                 result.grad_fn.register_hook(functools.partial(hook, module))
 
+        self._use_backward_hooks(full=False)
         return self.register_forward_hook(attach)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` once the gradients of the inputs are computed."""
+        self._use_backward_hooks(full=True)
         return add_module_hook(self._backward_hooks, hook, prepend)
+
+    def _use_backward_hooks(self, full: bool) -> None:
+        if self._is_full_backward_hook is (not full):
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only "
+                "one of them."
+            )
+        self._is_full_backward_hook = full
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_output)` once the gradients of the outputs are computed."""

@@ -53,6 +53,8 @@ def in_order(result: Any, operands: Any) -> Any:
                 break
             if way > 0:
                 axes[held], axes[at], held = inner, outer, at
+    if result.transpose(axes).flags.c_contiguous:
+        return result
     return np.asarray(result.transpose(axes), order="C").transpose(np.argsort(axes))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...array.tensor import Tensor, wrap
+from ...modes import quiet
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
@@ -77,7 +78,7 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, 
     factor = max_norm / (float(total_norm._data) + 1e-6)
     for g in _gradients(parameters):
         if not factor >= 1:
-            g._data *= g.value.dtype.type(factor)
+            quiet(np.multiply, g._data, g.value.dtype.type(factor), out=g._data)
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) -> None:

@@ -245,6 +245,12 @@ def kl_div(
     """
     if input.value.dtype.kind != "f" or target.value.dtype.kind != "f":
         raise RuntimeError("kl_div: Integral inputs not supported. Convert first: t.float().")
+    if reduction == "mean":
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
+            "only by the batch size, and aligns with the KL div math definition.",
+            stacklevel=3,
+        )
     batch_mean = reduction == "batchmean"
     reduction = "sum" if batch_mean else checked_reduction(size_average, reduce, reduction)
     loss = exp(target) * (target - input) if log_target else functions["xlogy"](target, target) - target * input

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -106,9 +107,13 @@ def _float(input, dtype, name):
     return input
 
 
-def _implicit_dim(input, dim):
+def _implicit_dim(name, input, dim):
     """PyTorch's older default: dimension 0 for 0-d, 1-d and 3-d tensors, else 1."""
-    return dim if dim is not None else 0 if input.ndim in (0, 1, 3) else 1
+    if dim is not None:
+        return dim
+    told = f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument."
+    warnings.warn(told, stacklevel=4)
+    return 0 if input.ndim in (0, 1, 3) else 1
 
 
 @public(where=BOTH)
@@ -119,13 +124,14 @@ def softmax(input: Tensor, dim: int | None = None, *, dtype: Any = None, _stackl
     tensor([[0.5000, 0.5000],
             [0.1192, 0.8808]])
     """
-    return Softmax.apply(_float(input, dtype, "softmax"), dim=axis_of(_implicit_dim(input, dim), input.ndim))
+    return Softmax.apply(_float(input, dtype, "softmax"), dim=axis_of(_implicit_dim("softmax", input, dim), input.ndim))
 
 
 @public(where=BOTH)
 def log_softmax(input: Tensor, dim: int | None = None, *, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
     """The logarithm of the softmax along `dim`, accurate where the softmax is tiny."""
-    return LogSoftmax.apply(_float(input, dtype, "log_softmax"), dim=axis_of(_implicit_dim(input, dim), input.ndim))
+    axis = axis_of(_implicit_dim("log_softmax", input, dim), input.ndim)
+    return LogSoftmax.apply(_float(input, dtype, "log_softmax"), dim=axis)
 
 
 @public(where=NN)
