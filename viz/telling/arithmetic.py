@@ -403,7 +403,8 @@ def _called(T: Any, op: Op) -> Forward | None:
     if not op.arguments:
         return None
     name = op.function.strip("_")
-    function = next((getattr(home, name) for home in (T, T.nn.functional, T.Tensor) if name in dir(home)), None)
+    homes = [home for home in (T, T.nn.functional, T.Tensor) if name in dir(home)]
+    function = next(filter(None, (getattr(home, name, None) for home in homes)), None)  # an absent name is listed, too
     if function is None or op.function.startswith("__r"):
         return None
     fixed: list[tuple[str, bool, Any]] = []
