@@ -143,7 +143,8 @@ def test_a_frame_that_is_drawn_where_it_changes_equals_the_whole_picture(recordi
     program = "x = T.ones(3, 2)\nloss = T.nn.Sequential(T.nn.Linear(2, 3), T.nn.Tanh())(x).sum()\nloss.backward()"
     frames = Stills(Director(viz.record(program)))
     pictures = [frames.svg(step, "light", plain=True) for step in range(frames.count)]
-    parts = [film.parts(one, frames.areas(step), size_of(pictures[0]), 1) for step, one in enumerate(pictures)]
+    grain = film.grain(scale)
+    parts = [film.parts(one, frames.areas(step), size_of(pictures[0]), grain) for step, one in enumerate(pictures)]
     assert_put_together([([((0, 0, 0, 0), pictures[0])], pictures[0]), *zip(parts, pictures, strict=True)], scale)
 
 
