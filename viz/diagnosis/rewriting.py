@@ -67,7 +67,7 @@ PATTERNS: dict[str, list[tuple[str, str]]] = {
     "cut": [
         ("use_reentrant=True", "use_reentrant=False"), ("create_graph=False", "create_graph=True"),
         (r"\.backward\(\)", ".backward(create_graph=True)"), (r"\.backward\(", ".backward(create_graph=True, "),
-        (r"(\bgrad\(.*)\)$", r"\1, create_graph=True)")],
+        (rf"\bgrad\({INSIDE}(?=\))", r"\g<0>, create_graph=True")],
 }  # fmt: skip
 Changes = list[Change] | None
 
@@ -358,7 +358,8 @@ def _once_each(code: Code) -> Changes:
     """What one pass frees: without its history for the other, or computed anew for the next."""
     told, loop = code.finding.told, code.loop(code.other)
     if "own" in told:
-        return [Change(code.line, code.code, code.code.replace(f"({told['what']})", f"({told['what']}.detach())"))]
+        given = code.parts(ast.expr, lambda node: ast.unparse(node) == told["what"])
+        return code.put(given[0], f"{told['what']}.detach()") if len(given) == 1 else None
     if code.here is None or loop is None or told.get("what") or not code.beside(code.here, loop):
         return None
     return [code.without(code.here), code.instead(loop.body[0], f"{code.code}\n{{old}}")]

@@ -173,12 +173,13 @@ def _lacking(seen: Observation) -> tuple[dict[tuple[str, int | None], list[tuple
         if (not failed and _reached(seen, leaf)) or (failed and not _may_learn(leaf)):
             continue
         own = [each for each in passes if seen.stepped_by(each) in leaf.held]
+    stopped = {nr for each in seen.passes if each.raised for nr in seen.behind(each)}  # these do lead to a loss
         likeliest = _likeliest(seen, leaf, failed or own) or _likeliest(seen, leaf, passes)
         if likeliest is not None and not (_follows(leaf) and likeliest.kind in MEANT):
             found.append(((likeliest.kind, likeliest.line), (likeliest, leaf)))
-        elif likeliest is None and leaf.requires_grad and leaf.held and not failed:
+        elif likeliest is None and leaf.requires_grad and leaf.held and stopped.isdisjoint(leaf.values):
             idle.append(leaf)
-    return indexed(found), idle
+    return indexed(found), [] if failed else idle
 
 
 def _reached(seen: Observation, leaf: Leaf) -> bool:
