@@ -396,6 +396,19 @@ def test_nothing_is_said_beside_the_cause(name, kind):
     assert [one.kind for one in viz.diagnose(program, engine="torch").findings] == [kind]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("if step % 2: best = net.state_dict()", "", "1 step earlier"),
+        ("", "if step > 0: best = net.state_dict()", "as 2 steps earlier"),
+    ],
+)
+def test_a_state_is_told_by_the_time_that_it_was_taken_last(engine, before, after, told):
+    steps = f"for step in range(4):\n    {before}\n    {STEP}{UPDATE}\n    {after}\n"
+    report = viz.diagnose(f"{START}{steps}net.load_state_dict(best)", engine=engine)
+    assert f"net, {told}" in report.findings[0].message
+
+
 def test_a_program_hears_nothing_of_what_the_watching_stumbles_over(engine, monkeypatch):
     from viz.diagnosis.watching.values import Values
 
