@@ -235,6 +235,8 @@ def _one_shape(code: Code) -> Changes:
 
 def _stacked(code: Code) -> Changes:
     call = code.call("tensor", "as_tensor", "FloatTensor", "Tensor")
+    if call is not None and code.finding.told.get("copied"):
+        return code.put(call[0], code.operand(call[1]))
 
     def stack(tensors: ast.expr) -> str:
         """`stack([…])` of tensors; of a list of lists, each row is stacked first."""
