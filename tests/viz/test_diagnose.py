@@ -389,6 +389,7 @@ def test_a_fault_that_shows_only_in_the_record_is_told(engine, name, says):
         ("a penalty on x.grad", "cut"),  # to keep a graph is not in vain where create_graph is missing
         ("a slope without a graph, beside what has its shape alone", "cut"),
         ("a penalty on a slope whose graph is freed with it", "cut"),  # what a stopped pass needs is used
+        ("a state that begins at 0 and carries its graph", "state-not-detached"),
     ],
 )
 def test_nothing_is_said_beside_the_cause(name, kind):
