@@ -273,10 +273,10 @@ class Run:
                 finding.trial = place.ask(
                     Question(finding, text, error, len(seen.passes), learnt), end - time.monotonic()
                 )
-                finding.tried, finding.certain = finding.trial.sentence, finding.certain and finding.trial.proves
-            confirmed = finding.cured and (finding.explains_error or not tells)
+            trial = finding.trial or Trial(None, "")
+            confirmed = trial.cured and trial.proves and (finding.explains_error or not tells)
             finding.certain = finding.certain and (confirmed or finding.kind in BY_NUMBERS)
-            finding.changes = finding.changes if finding.cured else []
+            finding.changes = finding.changes if trial.cured else []
             if not finding.certain and tells:
                 finding.fix += f" {tells}"
         for other in [finding for finding in findings if finding.explains_error and finding.certain][1:]:

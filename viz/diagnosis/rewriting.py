@@ -76,10 +76,10 @@ class Code:
     """A program's text by its statements, and the one that a finding names."""
 
     def __init__(self, seen: Observation, finding: Finding) -> None:
-        self.seen, self.finding, self.places = seen, finding, seen.places
+        self.seen, self.finding, self.places, self.old = seen, finding, seen.places, seen.places.code
         self.lines = seen.places.text.split("\n")
         self.line = finding.line or 0
-        self.code = self.old(self.line) if self.line else ""
+        self.code = self.old(finding.line)
         self.here = self.statement(finding.line)
         self.other = self.statement(finding.lines[1]) if len(finding.lines) > 1 else None
         passes = [each.line for each in seen.passes if each.kind == "backward"]
@@ -134,10 +134,6 @@ class Code:
         whole = self.lines[node.lineno - 1].encode()
         text = whole[: node.col_offset].decode() + new + whole[node.end_col_offset :].decode()
         return [Change(node.lineno, self.old(node.lineno), text.strip())]
-
-    def old(self, line: int) -> str:
-        """A line without its indentation."""
-        return self.lines[line - 1].strip()
 
     def instead(self, statement: ast.stmt, new: str) -> Change:
         """`new` in place of a statement, which is `{old}` in it."""
@@ -370,9 +366,8 @@ def _once_each(code: Code) -> Changes:
 def _own_layer(code: Code) -> Changes:
     """The layer that nothing uses, in the place of the one that two lines use."""
     told = code.finding.told
-    if "short" not in told:
-        return None
-    return [Change(code.line, code.code, code.code.replace(f"self.{told['other']}", f"self.{told['short']}"))]
+    new = code.code.replace(f"self.{told.get('other')}", f"self.{told.get('short')}")
+    return [Change(code.line, code.code, new)] if "short" in told else None
 
 
 def _dimension(code: Code) -> Changes:

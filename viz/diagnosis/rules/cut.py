@@ -176,7 +176,8 @@ def _lacking(seen: Observation) -> tuple[dict[tuple[str, int | None], list[tuple
     stopped = {nr for each in seen.passes if each.raised for nr in seen.behind(each)}  # these do lead to a loss
     found, idle = [], []
     for leaf in (seen.leaves if failed else [*seen.trained()]) if passes else ():
-        if (not failed and _reached(seen, leaf)) or (failed and not _may_learn(leaf)):
+        may_learn = leaf.held or leaf.requires_grad or leaf.frozen_at is not None
+        if not may_learn if failed else _reached(seen, leaf):
             continue
         own = [each for each in passes if seen.stepped_by(each) in leaf.held]
         likeliest = _likeliest(seen, leaf, failed or own) or _likeliest(seen, leaf, passes)
@@ -192,10 +193,6 @@ def _reached(seen: Observation, leaf: Leaf) -> bool:
     kinds = {seen.passes[nr - 1].kind for nr, _ in leaf.gradients}
     handed_out = bool(leaf.held) and kinds == {"grad"} and not any(write.kind == "step" for write in leaf.writes)
     return bool(leaf.gradients or leaf.reached_unwatched) and not handed_out
-
-
-def _may_learn(leaf: Leaf) -> bool:
-    return bool(leaf.held or leaf.requires_grad or leaf.frozen_at is not None)
 
 
 def _follows(leaf: Leaf) -> bool:

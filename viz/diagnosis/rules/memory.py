@@ -128,8 +128,9 @@ def _twice(seen: Observation) -> Iterator[Match]:
     first, top = before[-1], seen.values[max(shared)]
     name = [top.name]
     told: dict[str, Any] = {"path": [top.nr, *failed.roots[:1]], "cut": top.nr, "back": failed.line}
-    if (graphless := without_graph(seen, failed.roots, failed)) in before:
-        yield Match(graphless, [failed], **told | {"given": telling(*SAID["graphless"], kind="cut")})
+    asked = without_graph(seen, failed.roots, failed)
+    if asked is not None and asked in before:
+        yield Match(asked, [failed], **told | {"given": telling(*SAID["graphless"], kind="cut")})
         return
     if again := shared.intersection(failed.roots):  # the same loss
         yield Match(failed, [next(each for each in before if again & seen.behind(each))], first=first.line, given=TWICE)
