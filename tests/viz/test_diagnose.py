@@ -377,10 +377,31 @@ def test_a_fault_that_shows_only_in_the_record_is_told(engine, name, says):
     assert says in viz.diagnose(program, engine=engine).findings[0].message
 
 
-@pytest.mark.parametrize("name", ["a penalty on x.grad", "a slope without a graph, beside what has its shape alone"])
-def test_to_keep_a_graph_is_not_in_vain_where_create_graph_is_missing(name):
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a penalty on x.grad", "cut"),  # to keep a graph is not in vain where create_graph is missing
+        ("a slope without a graph, beside what has its shape alone", "cut"),
+        ("a penalty on a slope whose graph is freed with it", "cut"),  # what a stopped pass needs is used
+        ("a state that begins at 0 and carries its graph", "state-not-detached"),
+    ],
+)
+def test_nothing_is_said_beside_the_cause(name, kind):
     program = next(case.program for case in BROKEN if case.name == name)
-    assert [one.kind for one in viz.diagnose(program, engine="torch").findings] == ["cut"]
+    assert [one.kind for one in viz.diagnose(program, engine="torch").findings] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("if step % 2: best = net.state_dict()", "", "1 step earlier"),
+        ("", "if step > 0: best = net.state_dict()", "as 2 steps earlier"),
+    ],
+)
+def test_a_state_is_told_by_the_time_that_it_was_taken_last(engine, before, after, told):
+    steps = f"for step in range(4):\n    {before}\n    {STEP}{UPDATE}\n    {after}\n"
+    report = viz.diagnose(f"{START}{steps}net.load_state_dict(best)", engine=engine)
+    assert f"net, {told}" in report.findings[0].message
 
 
 def test_a_program_hears_nothing_of_what_the_watching_stumbles_over(engine, monkeypatch):

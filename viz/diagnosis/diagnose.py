@@ -9,7 +9,6 @@ import math
 import re
 import sys
 import time
-import traceback
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -35,7 +34,7 @@ from viz.interrupts import held, interruptible, put_back_first
 from viz.recording import own
 from viz.recording.printed import Printed
 from viz.recording.project import Project
-from viz.recording.reader import legible
+from viz.recording.reader import described
 from viz.recording.record import namespace_for
 from viz.recording.source import Source, codes_in
 from viz.recording.state import as_before, found_in
@@ -201,14 +200,14 @@ class Run:
                         raise
                     self._place = None  # whoever stops it does not wait for trials
                 self.raised = error
-                for frame, _ in self._own_frames(error):  # their variables are gone otherwise
+                for frame, _ in self.source.frames(error):  # their variables are gone otherwise
                     observer.learn(frame.f_locals)
             observer.learn(namespace)
         self._alone, ours = observer.taken()
         self._pace = min(max(1.0, (time.monotonic() - began) / max(self._alone + ours, A_MOMENT)), SLOWEST)
         if isinstance(self.raised, SystemExit) and not self.raised.code:
             self.raised = None  # it ended itself, as a script may
-        observer.seen.error = self._describe(self.raised) if self.raised is not None else None
+        observer.seen.error = described(self.raised, self.source) if self.raised is not None else None
         return observer.seen
 
     def _space(self) -> dict[str, Any]:
@@ -238,19 +237,6 @@ class Run:
             for _ in range(1 if takes else self.steps):
                 interruptible(call)
             observer.learn(own.outer_names(function, self.inputs))
-
-    def _own_frames(self, error: BaseException) -> list[tuple[types.FrameType, int]]:
-        """The frames of the program that an error went through, and their lines, the innermost last."""
-        return [each for each in traceback.walk_tb(error.__traceback__) if self.source.owns(each[0])]
-
-    def _describe(self, error: BaseException) -> dict[str, Any]:
-        line = next((self.source.number(*each) for each in reversed(self._own_frames(error))), None)
-        message = str(error)
-        if isinstance(error, SyntaxError) and error.filename == self.source.filename:
-            line, message = error.lineno, error.msg
-        kind = "TimeoutError" if isinstance(error, TimeoutError) else type(error).__name__
-        message = message or ("stopped by Ctrl-C" if isinstance(error, KeyboardInterrupt) else "")
-        return {"type": kind, "message": legible(message), "line": line}
 
     def conclude(self, seen: Observation) -> Report:
         """What the rules conclude from an observation, the most likely cause first. Each change is tried."""
@@ -287,10 +273,10 @@ class Run:
                 finding.trial = place.ask(
                     Question(finding, text, error, len(seen.passes), learnt), end - time.monotonic()
                 )
-                finding.tried, finding.certain = finding.trial.sentence, finding.certain and finding.trial.proves
-            confirmed = finding.cured and (finding.explains_error or not tells)
+            trial = finding.trial or Trial(None, "")
+            confirmed = trial.cured and trial.proves and (finding.explains_error or not tells)
             finding.certain = finding.certain and (confirmed or finding.kind in BY_NUMBERS)
-            finding.changes = finding.changes if finding.cured else []
+            finding.changes = finding.changes if trial.cured else []
             if not finding.certain and tells:
                 finding.fix += f" {tells}"
         for other in [finding for finding in findings if finding.explains_error and finding.certain][1:]:

@@ -106,9 +106,7 @@ def makers(seen: Observation, nrs: Iterable[int]) -> list[Ran]:
 
 def constants(op: Ran) -> list[float]:
     """The plain numbers that a call was given."""
-    return [
-        option for option in op.options.values() if isinstance(option, (int, float)) and not isinstance(option, bool)
-    ]
+    return [given for given in op.options.values() if isinstance(given, (int, float)) and not isinstance(given, bool)]
 
 
 def source(seen: Observation, nr: int, past: set[str] = TURNS) -> tuple[Seen, Ran | None]:

@@ -52,16 +52,15 @@ class Finding:
     explains_error: bool = False
     changes: list[Change] = field(default_factory=list)  # all the lines to change; none where a trial did not cure
     trial: Trial | None = None  # what came of these
-    tried: str = ""  # the same in words
 
     def __post_init__(self) -> None:
         known = [self.line] if self.line is not None else []
         self.lines = list(dict.fromkeys([*known, *(line for line in self.lines if line is not None)]))
 
     @property
-    def cured(self) -> bool | None:
-        """Whether its changes cured; None if that was not tried."""
-        return self.trial.cured if self.trial is not None else None
+    def tried(self) -> str:
+        """What came of its changes, in words; empty if they were not tried."""
+        return self.trial.sentence if self.trial is not None else ""
 
     @property
     def sure(self) -> str:

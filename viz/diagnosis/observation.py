@@ -196,11 +196,6 @@ class Part(Standing):
     attribute: str = ""  # the plain attribute it is kept in
     names: list[str] = field(default_factory=list)  # under which one module holds it
 
-    @property
-    def repeated(self) -> int:
-        """Under how many names one module holds it."""
-        return len(self.names)
-
 
 @dataclass
 class Kept:
@@ -382,11 +377,10 @@ class Observation:
     @once
     def trainings(self) -> list[tuple[int | None, list[Through]]]:
         """Passes by line, with the optimizer that steps after them; of several, only those that no other steers."""
-        by_line: dict[tuple[int | None, int | None], list[Through]] = {}
         by_hand = all(each.kind == "grad" for each in self.passes)  # updates from what autograd.grad() gives
-        for each in self.passes:
-            if (each.kind == "backward" or (by_hand and not each.create)) and each.done and each.loss is not None:
-                by_line.setdefault((each.line, self.stepped_by(each)), []).append(each)
+        done = (each for each in self.passes if each.done and each.loss is not None)
+        own = (each for each in done if each.kind == "backward" or (by_hand and not each.create))
+        by_line = indexed(((each.line, self.stepped_by(each)), each) for each in own)
         for key in [key for key in by_line if key[1] is None]:
             known = [other for other in by_line if other[0] == key[0] and other[1] is not None]
             if known:  # the last pass, after which no step was taken
@@ -424,14 +418,9 @@ class Observation:
         own = self.maker(self.values[leaf.values[0]]) if leaf.values and leaf.holder is None else None
         if own is None:
             return leaf.line
-        makers = (
-            self.maker(self.values[weight.values[0]])
-            for weight in self.leaves
-            if weight.values and weight.holder is None
-        )
-        others = [
-            maker.stack for maker in makers if maker is not None and maker.line == own.line and maker.stack != own.stack
-        ]
+        alone = (self.values[weight.values[0]] for weight in self.leaves if weight.values and weight.holder is None)
+        makers = (maker for value in alone if (maker := self.maker(value)) is not None)
+        others = [maker.stack for maker in makers if maker.line == own.line and maker.stack != own.stack]
         return next((line for line in own.stack if all(line not in stack for stack in others)), own.line) or leaf.line
 
     def called(self, nrs: Iterable[int]) -> list[str]:

@@ -87,8 +87,12 @@ def without_graph(seen: Observation, roots: list[int], later: Through) -> Throug
     learning = {leaf.nr for leaf in seen.trained()}
 
     def near(value: Seen) -> bool:
-        taken = [seen.values[nr].leaf for nr in seen.ops[value.op].inputs] if value.op is not None else []
-        return value.nr in roots or not value.requires_grad or learning.isdisjoint(taken)
+        op = seen.maker(value)
+        if value.nr in roots or op is None:
+            return True
+        meant = op.name == "detach" or not op.grad_on  # to be a constant
+        taken = (seen.values[nr].leaf for nr in op.inputs)
+        return not meant and (not value.requires_grad or learning.isdisjoint(taken))
 
     handed = {seen.values[nr].of_grad for nr in seen.above(roots, near, past_leaves=True)} - {None}
     before = (each for each in reversed(seen.passes) if each.order < later.order)

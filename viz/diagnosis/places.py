@@ -286,14 +286,10 @@ class Places:
             if isinstance(value, ast.Tuple) and number < len(value.elts):
                 value = value.elts[number]
             names = _read(value) if isinstance(value, ast.Name) or in_part else set()
-            own = [
-                statement
-                for statement in self._statements
-                if method and method[0] < statement[0] < node.lineno and names & statement[2]
-            ]
-            own = [statement for statement in own if "saved_tensors" not in statement[3]]
+            before = (each for each in self._statements if method and method[0] < each[0] < node.lineno)
+            own = [first for first, _, given, read in before if names & given and "saved_tensors" not in read]
             if len(own) == 1:  # one line makes it all
-                return own[0][0]
+                return own[0]
         return line
 
 

@@ -26,18 +26,14 @@ ON_PURPOSE = "requires-grad-off"  # freezing is common: not reported beside a ce
 
 def rank(findings: list[Finding]) -> list[Finding]:
     """The findings with the most likely cause first; each cause once, and none that another explains."""
-    once: dict[tuple[str, int | None], Finding] = {}
-    for finding in findings:
-        known = once.setdefault((finding.kind, finding.line), finding)
-        if known is not finding:
-            known.tensors = list(dict.fromkeys([*known.tensors, *finding.tensors]))
-            known.share = max(known.share, finding.share)
-            known.certain = known.certain or finding.certain
+    # Of several for one cause and line the first that is certain, or the first.
+    ordered = sorted(findings, key=lambda finding: finding.certain, reverse=True)
+    once = {(finding.kind, finding.line): finding for finding in reversed(ordered)}
     explained = {kind for finding in once.values() for kind in EXPLAINS.get(finding.kind, ())}
     certain = {finding.kind for finding in once.values() if finding.certain}
     if certain and ON_PURPOSE not in certain:
         explained.add(ON_PURPOSE)
-    left = [finding for finding in once.values() if finding.kind not in explained]
+    left = [finding for finding in findings if finding in once.values() and finding.kind not in explained]
 
     def turn(cause: Finding) -> tuple[Any, ...]:
         meant = cause.kind in TELLS and not cause.explains_error  # nobody means what raises

@@ -67,7 +67,7 @@ PATTERNS: dict[str, list[tuple[str, str]]] = {
     "cut": [
         ("use_reentrant=True", "use_reentrant=False"), ("create_graph=False", "create_graph=True"),
         (r"\.backward\(\)", ".backward(create_graph=True)"), (r"\.backward\(", ".backward(create_graph=True, "),
-        (r"(\bgrad\(.*)\)$", r"\1, create_graph=True)")],
+        (rf"\bgrad\({INSIDE}(?=\))", r"\g<0>, create_graph=True")],
 }  # fmt: skip
 Changes = list[Change] | None
 
@@ -76,10 +76,10 @@ class Code:
     """A program's text by its statements, and the one that a finding names."""
 
     def __init__(self, seen: Observation, finding: Finding) -> None:
-        self.seen, self.finding, self.places = seen, finding, seen.places
+        self.seen, self.finding, self.places, self.old = seen, finding, seen.places, seen.places.code
         self.lines = seen.places.text.split("\n")
         self.line = finding.line or 0
-        self.code = self.old(self.line) if self.line else ""
+        self.code = self.old(finding.line)
         self.here = self.statement(finding.line)
         self.other = self.statement(finding.lines[1]) if len(finding.lines) > 1 else None
         passes = [each.line for each in seen.passes if each.kind == "backward"]
@@ -134,10 +134,6 @@ class Code:
         whole = self.lines[node.lineno - 1].encode()
         text = whole[: node.col_offset].decode() + new + whole[node.end_col_offset :].decode()
         return [Change(node.lineno, self.old(node.lineno), text.strip())]
-
-    def old(self, line: int) -> str:
-        """A line without its indentation."""
-        return self.lines[line - 1].strip()
 
     def instead(self, statement: ast.stmt, new: str) -> Change:
         """`new` in place of a statement, which is `{old}` in it."""
@@ -235,6 +231,8 @@ def _one_shape(code: Code) -> Changes:
 
 def _stacked(code: Code) -> Changes:
     call = code.call("tensor", "as_tensor", "FloatTensor", "Tensor")
+    if call is not None and code.finding.told.get("copied"):
+        return code.put(call[0], code.operand(call[1]))
 
     def stack(tensors: ast.expr) -> str:
         """`stack([…])` of tensors; of a list of lists, each row is stacked first."""
@@ -358,7 +356,8 @@ def _once_each(code: Code) -> Changes:
     """What one pass frees: without its history for the other, or computed anew for the next."""
     told, loop = code.finding.told, code.loop(code.other)
     if "own" in told:
-        return [Change(code.line, code.code, code.code.replace(f"({told['what']})", f"({told['what']}.detach())"))]
+        given = code.parts(ast.expr, lambda node: ast.unparse(node) == told["what"])
+        return code.put(given[0], f"{told['what']}.detach()") if len(given) == 1 else None
     if code.here is None or loop is None or told.get("what") or not code.beside(code.here, loop):
         return None
     return [code.without(code.here), code.instead(loop.body[0], f"{code.code}\n{{old}}")]
@@ -367,9 +366,8 @@ def _once_each(code: Code) -> Changes:
 def _own_layer(code: Code) -> Changes:
     """The layer that nothing uses, in the place of the one that two lines use."""
     told = code.finding.told
-    if "short" not in told:
-        return None
-    return [Change(code.line, code.code, code.code.replace(f"self.{told['other']}", f"self.{told['short']}"))]
+    new = code.code.replace(f"self.{told.get('other')}", f"self.{told.get('short')}")
+    return [Change(code.line, code.code, new)] if "short" in told else None
 
 
 def _dimension(code: Code) -> Changes:

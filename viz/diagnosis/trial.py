@@ -142,8 +142,8 @@ def judged(asked: Question, after: Observation, findings: list[Finding], raised:
     """Whether the claim of a finding still holds in what was seen of the changed program."""
     finding, tensors = asked.finding, {*asked.finding.tensors}
     was_cut = finding.group == 1 and finding.cut is not None
-    alike = [other for other in findings if not other.tensors or not tensors or tensors & {*other.tensors}]
-    same = [other for other in alike if other.kind == finding.kind]
+    alike = (other for other in findings if other.kind == finding.kind)
+    same = [other for other in alike if not other.tensors or not tensors or tensors & {*other.tensors}]
     done = sum(each.done for each in after.passes)
     ended = isinstance(raised, (Outside, OSError))  # a TimeoutError is an OSError
     if ended and len(after.passes) < asked.had:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-import traceback
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
@@ -32,24 +31,26 @@ def legible(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+def described(error: BaseException, source: Source) -> dict[str, Any]:
+    """An error that ended a program, as plain data: type, message and the program's line."""
+    line = next((line for _, line in reversed(source.frames(error))), None)
+    message = str(error) or ("stopped by Ctrl-C" if isinstance(error, KeyboardInterrupt) else "")
+    if isinstance(error, SyntaxError) and error.filename == source.filename:
+        line, message = error.lineno, error.msg  # its text names a file that does not exist
+    return {"type": type(error).__name__, "message": legible(message), "line": line}
+
+
 def ended(error: BaseException, source: Source, events: list[Event], failed: tuple[Any, str | None]) -> dict[str, Any]:
-    """An error that ended a program, as plain data: type, message, the program's line, the phase and the node.
+    """An error as `described`, with the phase and the node.
 
     It becomes the last of the events. `failed` has the error that ended a backward pass, and the node that raised it.
     """
     phase, node = ("backward", failed[1]) if failed[0] is error else ("forward", None)
-    line = None
-    for frame, number in traceback.walk_tb(error.__traceback__):
-        if source.owns(frame):
-            line = number - source.first + 1
-    message = str(error)
-    if isinstance(error, SyntaxError) and error.filename == source.filename:
-        line, message = error.lineno, error.msg  # its text names a file that does not exist
-    kind, message = type(error).__name__, legible(message)
+    about = described(error, source)
     if events and events[-1].kind == "raised":  # the program did not catch it
         events.pop()
-    events.append(Event("error", line, node, text=f"{kind}: {message}"))
-    return {"type": kind, "message": message, "line": line, "phase": phase, "node": node}
+    events.append(Event("error", about["line"], node, text=f"{about['type']}: {about['message']}"))
+    return about | {"phase": phase, "node": node}
 
 
 def tensors_in(thing: Any, engine: Engine) -> Iterator[tuple[str, Any]]:

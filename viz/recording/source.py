@@ -9,6 +9,7 @@ import itertools
 import linecache
 import re
 import textwrap
+import traceback
 from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FrameType, FunctionType, MethodType
 from typing import Any
@@ -61,6 +62,11 @@ class Source:
     def number(self, frame: FrameType, line: int) -> int:
         """The program's line, counted from 1, of a line of the file that a frame of it runs."""
         return line - self.first + 1
+
+    def frames(self, error: BaseException) -> list[tuple[FrameType, int]]:
+        """The frames of the program that an error went through, and their lines, the innermost last."""
+        own = ((frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if self.owns(frame))
+        return [(frame, self.number(frame, line)) for frame, line in own]
 
     def place(self, line: int) -> tuple[str, int]:
         """The file of a line, empty for that of the program itself, and its number there."""

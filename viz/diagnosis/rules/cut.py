@@ -29,6 +29,9 @@ numpy: {at}, goes to NumPy, which records nothing: no gradient comes back to {na
     Fix: Use the engine's function of the same name. Go to NumPy only to print or plot.
 new-tensor: {at}, makes a new tensor out of numbers. It is a leaf with no history, so no gradient comes back to {names}.
     Fix: Join tensors with stack() or cat(), which are recorded, and not with tensor().
+copied: {at}, makes a new tensor out of the numbers of one. It is a leaf with no history, so no gradient comes back to
+    {names}.
+    Fix: Leave the call out: what it is given is a tensor already. For a copy with its history use clone().
 no-grad: {at}, switches recording off: {ran}, ran under it, and no gradient comes back to {names}.
     Fix: Move the part that should learn out of the block.
 integer-op: {at}, returns integers or booleans (`{op}`), which have no slope: no gradient comes back to {names}.
@@ -53,6 +56,7 @@ cut: {at}: `{op}` was not recorded, so no gradient comes back to {names}.
 """
 CUTS = sentences(ENDS)
 CUTS["inference-mode"] = CUTS["no-grad"]
+OTHERWISE = {"unread": "cut", "not-given": "cut", "copied": "new-tensor"}  # the kind, where it is not the same word
 
 
 def _gradients(seen: Observation, op: Ran) -> set[int | None]:
@@ -78,6 +82,7 @@ WHY: tuple[tuple[str, Callable[[Observation, Ran, Step], object]], ...] = (
     ("rebound", lambda seen, op, step: not op.in_place and step.given.leaf in _gradients(seen, op)),
     ("inference-mode", lambda seen, op, step: op.inference),
     ("no-grad", lambda seen, op, step: not op.grad_on),
+    ("copied", lambda seen, op, step: op.name in ops.COPIES and step.made.shape == step.given.shape),
     ("new-tensor", lambda seen, op, step: op.name in ops.COPIES),
     ("integer-op", lambda seen, op, step: not step.made.floating),
     (OFF, lambda seen, op, step: not step.given.requires_grad),
@@ -128,8 +133,7 @@ def cut(seen: Observation, values: set[int], root: int) -> Cut | None:
 
 
 def _told(found: Cut, words: str, **more: object) -> dict[str, object]:
-    kind = "cut" if found.kind in ("unread", "not-given") else found.kind
-    return {"kind": kind, "words": words, "fix": CUTS[found.kind][1], **more}
+    return {"kind": OTHERWISE.get(found.kind, found.kind), "words": words, "fix": CUTS[found.kind][1], **more}
 
 
 def _without_gradient(seen: Observation) -> Iterator[Match]:
@@ -151,6 +155,7 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
         share = len(leaves) / max(1, len(list(seen.trained())))
         given = _told(first, words, certain=certain, explains=bool(failed), share=share)
         told = {"ran": op, "op": op.name if op else "", "count": len(seen.passes), "cut": first.step.made.nr}
+        told["copied"] = first.kind == "copied"
         where = op.where if op else None
         yield Match(line, [op], names=names, path=first.step.way, where=where, given=given, **told)
     if failed and not cuts:
@@ -168,17 +173,19 @@ def _lacking(seen: Observation) -> tuple[dict[tuple[str, int | None], list[tuple
     """The leaves that got no gradient: those that are cut off, by kind and line, and those that lead to no loss."""
     passes = first_and_last(each for each in seen.passes if each.done or NEEDS_GRAD in each.raised)
     failed = [each for each in passes if each.raised]
+    stopped = {nr for each in seen.passes if each.raised for nr in seen.behind(each)}  # these do lead to a loss
     found, idle = [], []
     for leaf in (seen.leaves if failed else [*seen.trained()]) if passes else ():
-        if (not failed and _reached(seen, leaf)) or (failed and not _may_learn(leaf)):
+        may_learn = leaf.held or leaf.requires_grad or leaf.frozen_at is not None
+        if not may_learn if failed else _reached(seen, leaf):
             continue
         own = [each for each in passes if seen.stepped_by(each) in leaf.held]
         likeliest = _likeliest(seen, leaf, failed or own) or _likeliest(seen, leaf, passes)
         if likeliest is not None and not (_follows(leaf) and likeliest.kind in MEANT):
             found.append(((likeliest.kind, likeliest.line), (likeliest, leaf)))
-        elif likeliest is None and leaf.requires_grad and leaf.held and not failed:
+        elif likeliest is None and leaf.requires_grad and leaf.held and stopped.isdisjoint(leaf.values):
             idle.append(leaf)
-    return indexed(found), idle
+    return indexed(found), [] if failed else idle
 
 
 def _reached(seen: Observation, leaf: Leaf) -> bool:
@@ -186,10 +193,6 @@ def _reached(seen: Observation, leaf: Leaf) -> bool:
     kinds = {seen.passes[nr - 1].kind for nr, _ in leaf.gradients}
     handed_out = bool(leaf.held) and kinds == {"grad"} and not any(write.kind == "step" for write in leaf.writes)
     return bool(leaf.gradients or leaf.reached_unwatched) and not handed_out
-
-
-def _may_learn(leaf: Leaf) -> bool:
-    return bool(leaf.held or leaf.requires_grad or leaf.frozen_at is not None)
 
 
 def _follows(leaf: Leaf) -> bool:

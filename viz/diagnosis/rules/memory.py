@@ -128,6 +128,10 @@ def _twice(seen: Observation) -> Iterator[Match]:
     first, top = before[-1], seen.values[max(shared)]
     name = [top.name]
     told: dict[str, Any] = {"path": [top.nr, *failed.roots[:1]], "cut": top.nr, "back": failed.line}
+    asked = without_graph(seen, failed.roots, failed)
+    if asked is not None and asked in before:
+        yield Match(asked, [failed], **told | {"given": telling(*SAID["graphless"], kind="cut")})
+        return
     if again := shared.intersection(failed.roots):  # the same loss
         yield Match(failed, [next(each for each in before if again & seen.behind(each))], first=first.line, given=TWICE)
     elif (attached := _attached(seen, first, failed, shared)) is not None:
@@ -150,7 +154,8 @@ def _attached(seen: Observation, first: Through, failed: Through, shared: set[in
     behind = {seen.values[nr].leaf for nr in seen.above(shared)} & {leaf.nr for leaf in seen.leaves if leaf.held}
     if behind & stepped:  # the first was to change it
         return (failed, first) if zeroed and not behind & zeroed else None
-    return (first, failed) if behind and (stepped or behind & zeroed) else None
+    handed_out = first.kind == "grad"  # it leaves nothing in .grad that a reset could take away
+    return (first, failed) if behind and (stepped or (behind & zeroed and not handed_out)) else None
 
 
 def _left_attached(seen: Observation, own: Through, other: Through, shared: set[int]) -> Match:
@@ -235,6 +240,9 @@ twice: {at}, goes back through the graph that line {first} already went through:
     saved.
     Fix: Compute the loss again before the second backward(). Use retain_graph=True in the first only if both passes
     need the same numbers.
+graphless: {at}, computes gradients without create_graph=True, so the graph was freed. The loss of line {back} is made
+    of these gradients, and goes back through the same graph.
+    Fix: Ask for a graph of the gradient itself: `create_graph=True`.
 together: {at}, and line {back}, both go back through {what}: the first freed what its nodes had saved, and the second
     needs it.
     Fix: Add the losses up and go back once through the sum, or use retain_graph=True in the first.

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Held, Leaf, Observation, Through
+from viz.diagnosis.rules.order import AGAIN
 from viz.diagnosis.rules.rule import Match, Rule, sentences, telling
-
-AGAIN = 3  # times that show that it is always so
 
 
 def _lost(seen: Observation) -> list[Leaf]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from viz.diagnosis.observation import Observation
@@ -34,7 +35,16 @@ def _not_saved(seen: Observation, line: int) -> Match:
     return Match(next(began, None) or line, [line], used=line)
 
 
+def _too_few(seen: Observation, line: int) -> Match:
+    """A Function whose backward does not answer for each input."""
+    name, wanted, got = COUNTED.findall(seen.error["message"] if seen.error else "")[0]
+    return Match(seen.places.where_returns(name, "backward") or line, [line], names=[name], wanted=wanted, got=got)
+
+
 WORDS = """
+wrong-backward: {at}: the backward of {name} returns {got} gradients where {wanted} are due, one
+    for each input of its forward.
+    Fix: Return one for each, in their order, and None for what needs none.
 frozen: {at}, switches requires_grad off for {names}, which had learnt before, and line {made} finds nothing left that
     learns.
     Fix: Switch it on again before the training goes on. To evaluate, `with T.no_grad():` is enough.
@@ -46,10 +56,12 @@ inference-mode: {at}, makes tensors that no gradient can ever pass by. Line {use
     Fix: Use no_grad in place of inference_mode, or make a clone() of it outside.
 """
 SAID = sentences(WORDS)
+COUNTED = re.compile(r"(\w+?)(?:Backward)? returned .*expected (\d+), got (\d+)")
 # What a message contains, the kind of the finding, and how the line to change is found.
 REFUSALS: tuple[tuple[str, str, Callable[[Observation, int], Match]], ...] = (
     ("grad can be implicitly created only for scalar outputs", "not-scalar", lambda seen, line: Match(line)),
     ("got an empty parameter list", "unregistered", _nothing_held),
+    ("incorrect number of gradients", "wrong-backward", _too_few),
     ("Inference tensors cannot be saved for backward", "inference-mode", _not_saved),
 )
 RULES = [Rule("not-scalar", _refused, certain=True, explains=True)]

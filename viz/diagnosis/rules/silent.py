@@ -83,10 +83,10 @@ def _shared(seen: Observation) -> Iterator[Match]:
             told: dict[str, Any] = {"twin": twin.path, "short": short, "other": other, "given": telling(*SAID["idle"])}
             both = " and ".join(map(str, lines))
             yield Match(lines[-1], lines[::-1], names=[part.path], both=both, **told)
-    for part in (part for part in seen.parts if part.repeated > 1 and part.called and shapes[part.nr]):
+    for part in (part for part in seen.parts if len(part.names) > 1 and part.called and shapes[part.nr]):
         holder = next((seen.parts[nr] for nr in part.parents if seen.parts[nr].line is not None), None)
         if holder is not None and all(name.isdigit() for name in part.names):  # and not by names, as of tied weights
-            yield Match(holder, [part], names=[part.path], made=part.kind, times=part.repeated, given=REPEATED)
+            yield Match(holder, [part], names=[part.path], made=part.kind, times=len(part.names), given=REPEATED)
 
 
 def _call(seen: Observation, op: Ran, part: Part) -> int | None:

@@ -104,7 +104,8 @@ def _blocked(seen: Observation) -> Iterator[Match]:
         if kind == "dead-relu" and not any(each.loss for each in seen.passes):
             match.given |= {"certain": False, "fix": SAID["no-loss"][1]}
         # a bias alone whose parts cancel, as before a norm, is not a cause
-        if kind != "zero" or everything or any(len(leaf.shape) > 1 for leaf in leaves):
+        once = times == 1 and seen.error is not None and kind in ("zero", "times-zero")  # a state that begins at 0
+        if everything or (not once and (kind != "zero" or any(len(leaf.shape) > 1 for leaf in leaves))):
             yield match
     yield from _terms_of_nothing(seen)
 

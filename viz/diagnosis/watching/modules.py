@@ -22,7 +22,7 @@ class Modules:
     values: Values
     writes: Writes
     _parts: Register[int] = field(default_factory=Register)
-    _states: Register[tuple[int | None, int]] = field(default_factory=Register)  # line, steps before its first
+    _states: Register[tuple[int | None, int]] = field(default_factory=Register)  # line, steps before it
     _first_states: dict[int | None, int] = field(default_factory=dict)
     _unnamed: set[int] = field(default_factory=set)  # leaves of a module that nobody knew by a name
     _late: set[int] = field(default_factory=set)  # modules that were made while another one ran
@@ -131,19 +131,21 @@ class Modules:
         """`state_dict()`: which line took it, and after how many steps."""
         yield
         if call.own:
-            self._states[call.result] = call.line, self._first_states.setdefault(call.line, self.watch.seen.steps)
+            self._states[call.result] = call.line, self.watch.seen.steps
+            self._first_states.setdefault(call.line, self.watch.seen.steps)
 
     def loaded(self, call: Call) -> Noting:
         """`load_state_dict()`: an uncopied state is the module's own memory, and loading it changes nothing."""
         module, state, seen = call.args[0], call.given(1, "state_dict"), self.watch.seen
         # What it does not know may be another collection of the same tensors.
-        first = min(self._first_states.items(), key=lambda entry: entry[1], default=(None, 0))
-        line, steps = self._states[state] or first
+        line, last = self._states[state] or (next(iter(self._first_states), None), seen.steps)
+        first = self._first_states.get(line, 0)
         storage, own = self.watch.engine.storage, dict(self.watch.engine.held(module))
         same = own and all(name in state and storage(state[name]) == storage(tensor) for name, tensor in own.items())
-        if seen.steps > steps and same:
+        if seen.steps > first and same:
             part = self.part(module)
-            text = f"of {part.path or part.kind}, {seen.steps - steps} steps earlier"
+            ago, before = (seen.steps - last, "") if last < seen.steps else (seen.steps - first, "as ")
+            text = f"of {part.path or part.kind}, {before}{ago} step{'s' if ago > 1 else ''} earlier"
             seen.aliases.append(Alias(line, call.line, text))
         yield
         for parameter in own.values() if call.line is not None else ():  # an engine may not show each copy
