@@ -237,7 +237,7 @@ class ArrayMethods(core.Tensor):
         ((3, 1), (1, 3))
         """
         shape, strides = self.value.shape, tuple(s // self.value.itemsize for s in self._data.strides)
-        if 0 in shape:  # NumPy's are 0 then
+        if 0 in shape and 0 in strides:  # as NumPy makes some arrays without elements
             strides = tuple(math.prod(max(n, 1) for n in shape[i + 1 :]) for i in range(len(shape)))
         return strides if dim is None else strides[dim]
 
