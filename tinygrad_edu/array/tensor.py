@@ -236,9 +236,7 @@ class ArrayMethods(core.Tensor):
         >>> T.zeros(2, 3).stride(), T.zeros(2, 3).t().stride()
         ((3, 1), (1, 3))
         """
-        shape, strides = self.value.shape, tuple(s // self.value.itemsize for s in self._data.strides)
-        if 0 in shape and 0 in strides:  # as NumPy makes some arrays without elements
-            strides = tuple(math.prod(max(n, 1) for n in shape[i + 1 :]) for i in range(len(shape)))
+        strides = tuple(s // self.value.itemsize for s in self._data.strides)
         return strides if dim is None else strides[dim]
 
     def storage_offset(self) -> int:

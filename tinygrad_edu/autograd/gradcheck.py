@@ -191,7 +191,7 @@ class _Check:
                     UserWarning,
                     stacklevel=4,
                 )
-            if any(stride == 0 and n > 1 for stride, n in zip(x.stride(), x.shape, strict=True)):
+            if x.value.size and any(step == 0 and n > 1 for step, n in zip(x.stride(), x.shape, strict=True)):
                 raise RuntimeError(
                     f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                     "non-overlapping to be able to compute the numerical gradients correctly. You should call "
