@@ -315,6 +315,41 @@ def test_a_module_s_gradient_is_that_of_its_parameters_together(engine):
     assert said == f"grad {math.sqrt((9 + 16 + 1) / 3):.2g}"
 
 
+TWICE = """
+net = T.nn.Linear(2, 1)
+opt = T.optim.SGD(net.parameters(), lr=0.1)
+for step in range(2):
+    loss = net(T.full((4, 2), 5.0 * step + 3)).mean() - 2 * net(T.ones(4, 2)).mean()
+    opt.zero_grad()
+    loss.backward()
+    {}"""
+FROZEN = """
+net = T.nn.Linear(2, 1)
+for free in (False, True):
+    net.requires_grad_(free)
+    (net(T.full((1, 2), 3.0)) * T.ones(1, requires_grad=True)).sum().backward()"""
+GIVEN = """
+net = T.nn.Linear(2, 1)
+given = (T.ones(1, 2) * 3).requires_grad_(True)
+net(given).sum().backward()"""
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        (TWICE.format("opt.step()"), ["grad 1", "grad 1", "grad 4.9", "grad 4.9"]),  # (1, 1, −1), then (6, 6, −1)
+        (TWICE.format("pass"), ["grad 1", "grad 1", "grad 4.9", "grad 4.9"]),
+        (FROZEN, ["", "grad 2.5"]),
+        (GIVEN, ["grad 2.5"]),  # and not what `given` has, too
+    ],
+    ids=["called twice, moved", "called twice", "frozen", "a given leaf"],
+)
+def test_a_call_has_the_gradient_of_the_passes_through_it(engine, program, told):
+    view = viz.record(program, engine=engine).scene()["views"]["modules"]["network"]
+    last = {key: text for patch in view["patches"] for key, (_, text) in patch.items()}
+    assert [last[key] for key, unit in view["units"].items() if unit["t"] == "net"] == told
+
+
 def test_a_drawn_network_is_boxes_of_modules_and_a_tied_weight_belongs_to_both(T):
     class Tied(T.nn.Module):
         def __init__(self):

@@ -502,9 +502,9 @@ class Boxes:
         for key, chains in users.items():
             value = self.graph.values[key]
             if self._maker(key) is not None:
-                # What was written into a parameter by hand: its gradient is still the module's.
+                # What a step has written into a parameter: its gradient is still the module's, at each of its calls.
                 if value.kind == "leaf":
-                    self.copies[key] = [shared(chains)]
+                    self.copies[key] = self._homes(value, chains, parameter=True)
                     self._learning.update(around for chain in chains for around in chain)
                 continue
             parameter = value.kind == "leaf" or (value.op is None and self._owned(value))
@@ -580,11 +580,12 @@ class Boxes:
         elif self.graph.calls and value.name:
             return [[ROOT]]  # what the model was given
         around = shared(chains)
-        if value.home is not None:  # what a module was given comes from outside of it
+        home = value.home if value.op is None else self.graph.ops[value.op].module
+        if home is not None:  # what a module was given comes from outside of it
             outer = (
                 at
                 for at, key in enumerate(around[1:], 1)
-                if not self.units[key].fold and not _within(value.home, self.units[key].title)
+                if not self.units[key].fold and not _within(home, self.units[key].title)
             )
             around = around[: next(outer, len(around))]
         # a fold hides no parameter, but for what a step by hand has made of one
