@@ -202,6 +202,10 @@ def test_numbers_that_were_written_without_a_version_are_told_as_they_are(engine
 
 NORM = "bn = T.nn.BatchNorm1d(2)\nx = T.tensor([[10.0, 20.0], [30.0, 60.0]])\ny = bn(x)\nbn.eval()\nz = bn(x)"
 LATE = "w = T.tensor(2.0, requires_grad=True)\ny = w * 3 + w\nwith T.no_grad():\n    w.add_(5)\ny.backward()"
+CLIPPED = """
+a, b = T.nn.Linear(1, 1), T.nn.Linear(1, 1)
+(a(T.full((1, 1), 2.0)) + b(T.full((1, 1), 2.0))).sum().backward()
+T.nn.utils.clip_grad_{}"""
 PACKED = """
 x = T.tensor(3.0, requires_grad=True)
 with T.autograd.graph.saved_tensors_hooks(lambda t: t.item(), T.tensor):
@@ -226,6 +230,17 @@ with T.autograd.graph.saved_tensors_hooks(lambda t: t.item(), T.tensor):
             "a, b = T.tensor([1.0, 5.0], requires_grad=True).unbind()\n(a * b).backward()",
             "unbind receives 5 for a and 1 for b and sends [5, 1] to input.",
         ),
+        (
+            "a, b = T.tensor([1.0, 5.0], requires_grad=True).unbind()\nb.backward()",
+            "at b with the gradient 1: b changes",
+        ),
+        (
+            CLIPPED.format("norm_(a.parameters(), 9.0)"),
+            "clip_grad_norm_ leaves the gradients of 2 parameters as they are",
+        ),
+        (CLIPPED.format("norm_(a.parameters(), 1.0)"), "scales the gradients of 2 parameters: a.weight and a.bias."),
+        (CLIPPED.format("value_(b.weight, 1.0)"), "clip_grad_value_ clips the gradients of 1 parameter: b.weight."),
+        ("w = T.ones(2)\nw.add_(1)\nv = w.detach()", "detach of [2, 2] gives v = [2, 2]; it is not recorded"),
     ],
 )
 def test_what_an_op_did_is_told_in_words(engine, program, said):

@@ -242,9 +242,11 @@ class Director:
         roots = [self.graph.values[key] for key in event.values]
         first = next((later for later in rest if later.kind == "run"), None)
         seed = ""
-        if first is not None and first.gradients and len(roots) == 1:
+        if first is not None and len(roots) == 1:
             changed = next((later for later in rest[: rest.index(first)] if later.kind == "hook"), first)
-            seed = f" with the gradient {brief(changed.gradients[0].array)}"
+            # A node has one for each of its outputs, and the pass begins at one of them.
+            began = next((gradient.array for gradient in changed.gradients if gradient.array is not None), None)
+            seed = f" with the gradient {brief(began)}" if began is not None else ""
         for root in roots:
             self._passing(root.key, "ready", "done")
         names = ", ".join(root.title for root in roots) or "the roots"

@@ -52,7 +52,9 @@ class Words:
         if op.whole.endswith(".step"):
             return f"{op.whole} moves {count} by {'its gradient' if len(names) == 1 else 'their gradients'}: {told}"
         if not op.outputs:
-            return f"{op.whole} scales the gradients of {count}: {told}"
+            if op.idle:
+                return f"{op.whole} leaves the gradients of {count} as they are, within its limit: {told}"
+            return f"{op.whole} {'scales' if 'norm' in op.whole else 'clips'} the gradients of {count}: {told}"
         return f"{op.whole} writes new numbers into {count}: {told}"
 
     def gradient_of(self, node: str, number: int) -> str:

@@ -364,11 +364,12 @@ class Reader:
         storage = self.engine.storage(tensor)
         if storage:
             owner = self._storage.get(storage)
-            if owner is not None and not self._is_alias(tensor, owner):
-                owner = self.known(tensor)  # the last view of this memory is gone, but the tensor's own key remains
+            own = self.known(tensor)  # if it was written to; what else has this memory shares only its version
+            if owner is not None and (not self._is_alias(tensor, owner) or not (own is None or tensor._is_view())):
+                owner = own
             if owner is not None and owner != value.key and not value.shares:
                 value.shares = owner
-                value.how_shared = "view" if tensor._is_view() else "in-place" if value.version else "detach"
+                value.how_shared = "view" if tensor._is_view() else "detach" if own is None else "in-place"
             self._storage[storage] = value.key
 
     def _is_alias(self, tensor: Any, owner: str) -> bool:

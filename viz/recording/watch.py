@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from viz.engines import OF_C, PARTS_OF_FUNCTION, Engine
 from viz.recording.graph import Argument, Op, Value
 from viz.recording.notation import base_name, called
@@ -440,7 +442,8 @@ class Watch:
             if event == "return":
                 self._whole = False
                 with Reading(self.engine, self.graph):
-                    self._did_whole(label, kind, line, self._steps(frame), before)
+                    given = self._tensors([frame.f_locals.get("parameters")])
+                    self._did_whole(label, kind, line, self._steps(frame), before, given)
                 if self.shaken and kind == "init":
                     filled = frame.f_locals.get(frame.f_code.co_varnames[0])
                     self._shake([*filled.parameters()] if isinstance(filled, self.engine.module_type) else filled)
@@ -487,16 +490,29 @@ class Watch:
         """It has returned, or raised."""
 
     def _gradient(self, tensor: Any, kind: str) -> Any:
-        """The numbers of `.grad`, if they may be about to change."""
-        return self.reader.numbers(tensor.grad) if kind == "clip" else None
+        """A copy of the numbers of `.grad`, if they may be about to change."""
+        numbers = self.reader.numbers(tensor.grad) if kind == "clip" else None
+        return None if numbers is None else numbers.copy()
+
+    def _has_gradient(self, tensor: Any, numbers: Any) -> bool:
+        """Whether `.grad` still has these numbers."""
+        return np.array_equal(self.reader.numbers(tensor.grad), numbers, equal_nan=True)
 
     def _did_whole(
-        self, label: str, kind: str, line: int | None, loops: list[list[int]], before: dict[str, tuple[Any, int, Any]]
+        self,
+        label: str,
+        kind: str,
+        line: int | None,
+        loops: list[list[int]],
+        before: dict[str, tuple[Any, int, Any]],
+        given: list[Any],
     ) -> None:
-        """Record as one op what a library function has changed: the parameters, or their gradients."""
+        """Record as one op what a library function has changed: the parameters, or the gradients of those `given`."""
         values = self.graph.values
         moved = [key for key, (tensor, version, _) in before.items() if self.reader.version(tensor) != version]
-        scaled = [key for key, (_, _, grad) in before.items() if grad is not None]
+        graded = {key: (tensor, grad) for key, (tensor, _, grad) in before.items() if grad is not None}
+        changed = {key for key, (tensor, grad) in graded.items() if not self._has_gradient(tensor, grad)}
+        scaled = [key for key, (tensor, _) in graded.items() if key in changed or any(tensor is one for one in given)]
         outputs = dict.fromkeys(self.reader.value(before[key][0], line) for key in moved)
         if kind == "init":  # a tensor that is being made has no history: it is filled
             outputs = {key: None for key in outputs if values[key].how_shared == "in-place"}
@@ -504,7 +520,7 @@ class Watch:
         if (kind == "init" and not outputs) or not inputs:
             return
         op = Op(f"o{len(self.graph.ops)}", label, label, recorded=False, line=line, loops=loops, whole=label)
-        op.inputs, op.outputs = list(inputs), list(outputs)
+        op.inputs, op.outputs, op.idle = list(inputs), list(outputs), not (moved or changed)
         self.graph.ops[op.key] = op
         for key in outputs:
             values[key].op = None  # a parameter is still a leaf
