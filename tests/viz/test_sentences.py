@@ -193,6 +193,47 @@ def test_a_leaf_that_is_sent_none_says_so_and_keeps_what_it_has(engine, through)
         assert not {"grad", "grad "} & set(texts)
 
 
+COUNTED = """
+class Net(T.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", T.tensor(0.0))
+
+    def forward(self, x):
+        self.calls += 1
+        return {}
+
+net = Net()
+for _ in range(2):
+    net(T.tensor(3.0))
+"""
+COUNTS = ["0 + 1 gives net.calls = 1 in place", "1 + 1 gives net.calls = 2 in place"]
+ZEROED = """
+w = T.tensor(1.0, requires_grad=True)
+(w * w).backward()
+w.grad = w.grad * 3
+(w * w).backward()
+w.grad.zero_()
+"""
+AVERAGED = "bn = T.nn.BatchNorm1d(2)\nx = T.tensor([[10.0, 20.0], [30.0, 60.0]])\ny = bn(x)"
+
+
+@pytest.mark.parametrize(
+    ("program", "line", "said"),
+    [
+        (COUNTED.format("x"), "self.calls += 1", COUNTS),
+        (COUNTED.format("x * self.calls"), "self.calls += 1", COUNTS),
+        (ZEROED, "w.grad.zero_()", ["w.grad = 8 now: its memory", "zero of 8 gives w.grad = 0 in place"]),
+        (AVERAGED, "y = bn(x)", ["bn.running_mean = [2, 4] now: its memory"]),
+    ],
+    ids=["a counter", "a counter in use", "a gradient", "running statistics"],
+)
+def test_what_is_written_in_place_is_told_at_its_line(engine, program, line, said):
+    recording = viz.record(program, engine=engine)
+    steps = [step for step in recording.scene()["steps"] if any(words in step["sentence"] for words in said)]
+    assert [recording.source[step["line"] - 1].strip() for step in steps] == [line] * len(said)
+
+
 @pytest.mark.parametrize("write", ["w.data -= 0.5 * w.grad", "w.detach().numpy()[()] = 0.5"], ids=["data", "NumPy"])
 def test_numbers_that_were_written_without_a_version_are_told_as_they_are(engine, write):
     said = told(f"w = T.tensor(2.0, requires_grad=True)\n(w * 3).backward()\n{write}\ny = w * 3", engine)

@@ -127,10 +127,14 @@ class Unit:
 
 
 def has_modules(graph: Graph) -> bool:
-    """Whether the graph has modules to draw it by; or steps by hand, where not all of its values can be shown."""
+    """Whether the graph has modules to draw it by; or steps by hand, where not all of its values can be shown.
+
+    Modules that only count their calls leave nothing to draw.
+    """
     stepped = any(value.kind == "leaf" and value.how_shared == "in-place" for value in graph.values.values())
     large = len(graph.ops) + len(graph.values) > VISIBLE
-    return (stepped and large) or any(op.module for op in graph.ops.values())
+    inside = any(op.module for op in graph.ops.values()) and any(op.module for op in Drawn(graph).ops)
+    return (stepped and large) or inside
 
 
 class Drawn:

@@ -212,15 +212,15 @@ class Reader:
         new = Value(f"v{len(self.graph.values)}", "leaf" if tensor.requires_grad else "result" if made else "input")
         self.graph.values[new.key] = new
         self._fill(new, tensor, line)
-        if not key and new.kind == "input":
-            new.name = self._gradient_name(tensor)
-            new.names = [new.name] if new.name else []
         if key:
             old = self.graph.values[key]
             new.shares, new.how_shared = key, "in-place"
             new.name, new.names, new.scope = old.name, list(old.names), old.scope
             if key in self._named_inside:
                 self._named_inside.add(new.key)
+        if not new.name and new.kind == "input":
+            new.name = self._gradient_name(tensor)
+            new.names = [new.name] if new.name else []
         self._see(tensor, new.key)
         return new.key
 
