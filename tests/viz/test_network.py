@@ -17,6 +17,8 @@ from viz.picture.boxes import LOOPS, MANY, ROOT, RUNNING, Boxes, Drawn
 from viz.picture.fit import BESIDE
 from viz.picture.nested import compose
 from viz.picture.recurrence import Part, unrolled
+from viz.picture.svg import MARGIN
+from viz.picture.theme import SIZE, text_width
 
 pytestmark = pytest.mark.outer
 
@@ -332,6 +334,23 @@ GIVEN = """
 net = T.nn.Linear(2, 1)
 given = (T.ones(1, 2) * 3).requires_grad_(True)
 net(given).sum().backward()"""
+
+
+def test_the_ends_of_a_legend_are_in_the_picture():
+    legend = [["size of gradient (rms): parameters", "1e−3", "1e0"], ["results", "1e−3", "1e0"]]
+    whole = networks.network(viz.record("y = T.tensor(1.0, requires_grad=True) * 2").graph)
+    picture = networks.svg_of(whole, whole.first, "x", {}, "", legend=legend)
+    width = float(re.search(r'viewBox="0 0 ([\d.]+)', picture)[1])
+    ends = [float(x) for x in re.findall(r'<text class="small" x="(\d+)" y="[\d.]+">1e0', picture)]
+    assert len(ends) == 2 and all(MARGIN + x + text_width("1e0", SIZE["small"]) <= width for x in ends)
+
+
+def test_of_the_steps_that_are_folded_the_first_op_is_named_as_it_is():
+    program = "w = T.ones(2, 3, requires_grad=True)\ny = w.t()\n"
+    program += "for _ in range(5):\n    y = ((y.t() @ y).sum() + y.t().exp()).t().tanh()"
+    units = Boxes(Drawn(viz.record(program).graph), (), LOOPS).units.values()
+    below = [text for unit in units if unit.rest for slot, _, text in unit.rows if slot == "class"]
+    assert below and all(text.startswith("(·)ᵀ, ") for text in below)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from viz.frames.beside import Beside, both
 from viz.frames.buffers import Buffers
 from viz.frames.flow import Flow
 from viz.frames.stage import Stage
-from viz.frames.words import NONE, Words, arrived, hooked, joined, sentence
+from viz.frames.words import NONE, WORKED_OUT, Words, arrived, hooked, joined, sentence
 from viz.picture import grid as grids
 from viz.picture.svg import State
 from viz.recording import notation
@@ -219,7 +219,7 @@ class Director:
         if op.recorded:
             words += f", recorded as {op.name}"
             kept = Counter(self.words.saved(op, saved) for saved in op.saved)
-            names = [f"{name} twice" if count == 2 else name for name, count in kept.items()]
+            names = [f"{name} twice" if count == 2 and name != WORKED_OUT else name for name, count in kept.items()]
             if any(saved.state == "packed" for saved in op.saved):
                 words += "; a hook receives what it saves for the backward pass"
             elif kept:

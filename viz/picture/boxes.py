@@ -393,12 +393,12 @@ class Boxes:
     def _rest(self, rest: list[Group], block: int, more: str, steps: int) -> Group:
         """The fold of the rest: `11 × Block` and `1 … 11`, or of some steps `4 more steps` and `cat, Linear, tanh`."""
         kinds = [self._kind(group) for group in rest[:block]]
-        what = kinds[0] if block == 1 else f"({', '.join(kinds[:3])}{', …' if block > 3 else ''})"
+        what = ", ".join(kinds[:3]) + ", …" * (block > 3)
         paths = [group.level.path.split(".")[-1] for group in rest if group.level is not None]
-        title = f"{len(rest) // block} × {what}"
+        title = f"{len(rest) // block} × {what if block == 1 else f'({what})'}"
         below = f"{paths[0]} … {paths[-1]}" if paths and paths[0] != paths[-1] else ""
         if steps:
-            title, below = f"{steps} {more}step{'s' if steps > 1 else ''}", what.strip("()")
+            title, below = f"{steps} {more}step{'s' if steps > 1 else ''}", what
         return Group(_ops(rest), title=title, below=below, parts=rest, rest=True)
 
     def _kind(self, group: Group) -> str:

@@ -21,6 +21,7 @@ from viz.recording.summary import measured, summarise
 from viz.recording.unseen import is_ours, note
 
 OWN = {"result", "result0", "result1", "result2", "mask", "indices", "total_weight", "save_mean", "save_invstd"}
+_NUMBERS = {"PowBackward0": "_saved_exponent", "MulBackward1": "_saved_other"}  # PowBackward1 saves a tensor
 LIGHT_PAST = 3000  # nodes read at once
 Answer = TypeVar("Answer")
 LIBRARIES = "torch.nn.", "tinygrad_edu.nn"  # where layers come from that everybody knows
@@ -505,10 +506,9 @@ class Reader:
     def _describe(self, op: Op, node: Any) -> None:
         op.custom = is_custom(node)
         self._read_metadata(op, node)
-        # PowBackward1 saves a tensor.
-        exponent = getattr(node, "_saved_exponent", None) if op.name == "PowBackward0" else None
-        if isinstance(exponent, (int, float)):
-            op.constants.append(f"{exponent:.6g}")
+        number = getattr(node, _NUMBERS[op.name], None) if op.name in _NUMBERS else None
+        if isinstance(number, (int, float)):
+            op.constants.append(f"{number:.6g}")
         self._read_saved(op, node)
 
     def accumulator(self, node: Any) -> str:

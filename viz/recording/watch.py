@@ -501,7 +501,8 @@ class Watch:
 
     def _has_gradient(self, tensor: Any, numbers: Any) -> bool:
         """Whether `.grad` still has these numbers."""
-        return np.array_equal(self.reader.numbers(tensor.grad), numbers, equal_nan=True)
+        now = self.reader.numbers(tensor.grad)
+        return now is not None and np.array_equal(now, numbers, equal_nan=True)
 
     def _did_whole(
         self,
@@ -559,7 +560,8 @@ class Watch:
                 self.cut = self.source.line(frame) or 0
             sys.settrace(None)
             return func(*args, **kwargs)
-        if name in ("__set__", "__delete__"):
+        # PyTorch makes a view of what a Function, or a hook on a module, returns as it was given.
+        if name in ("__set__", "__delete__") or self._entries.get(frame.f_code) == "apply":
             return func(*args, **kwargs)
         if name == "__get__":
             name = getattr(getattr(func, "__self__", None), "__name__", "")
