@@ -18,6 +18,8 @@ from viz.picture.boxes import LOOPS, MANY, ROOT, RUNNING, Boxes, Drawn
 from viz.picture.fit import BESIDE
 from viz.picture.nested import compose
 from viz.picture.recurrence import Part, unrolled
+from viz.picture.svg import MARGIN
+from viz.picture.theme import SIZE, text_width
 
 pytestmark = pytest.mark.outer
 
@@ -312,6 +314,58 @@ def test_a_module_s_gradient_is_that_of_its_parameters_together(engine):
     key = next(key for key, unit in view["units"].items() if unit["t"] == "lin")
     said = [patch[key][1] for patch in view["patches"] if key in patch and patch[key][1]][-1]
     assert said == f"grad {math.sqrt((9 + 16 + 1) / 3):.2g}"
+
+
+TWICE = """
+net = T.nn.Linear(2, 1)
+opt = T.optim.SGD(net.parameters(), lr=0.1)
+for step in range(2):
+    loss = net(T.full((4, 2), 5.0 * step + 3)).mean() - 2 * net(T.ones(4, 2)).mean()
+    opt.zero_grad()
+    loss.backward()
+    {}"""
+FROZEN = """
+net = T.nn.Linear(2, 1)
+for free in (False, True):
+    net.requires_grad_(free)
+    (net(T.full((1, 2), 3.0)) * T.ones(1, requires_grad=True)).sum().backward()"""
+GIVEN = """
+net = T.nn.Linear(2, 1)
+given = (T.ones(1, 2) * 3).requires_grad_(True)
+net(given).sum().backward()"""
+
+
+def test_the_ends_of_a_legend_are_in_the_picture():
+    legend = [["size of gradient (rms): parameters", "1e−3", "1e0"], ["results", "1e−3", "1e0"]]
+    whole = networks.network(viz.record("y = T.tensor(1.0, requires_grad=True) * 2").graph)
+    picture = networks.svg_of(whole, whole.first, "x", {}, "", legend=legend)
+    width = float(re.search(r'viewBox="0 0 ([\d.]+)', picture)[1])
+    ends = [float(x) for x in re.findall(r'<text class="small" x="(\d+)" y="[\d.]+">1e0', picture)]
+    assert len(ends) == 2 and all(MARGIN + x + text_width("1e0", SIZE["small"]) <= width for x in ends)
+
+
+def test_of_the_steps_that_are_folded_the_first_op_is_named_as_it_is():
+    program = "w = T.ones(2, 3, requires_grad=True)\ny = w.t()\n"
+    program += "for _ in range(5):\n    y = ((y.t() @ y).sum() + y.t().exp()).t().tanh()"
+    units = Boxes(Drawn(viz.record(program).graph), (), LOOPS).units.values()
+    below = [text for unit in units if unit.rest for slot, _, text in unit.rows if slot == "class"]
+    assert below and all(text.startswith("(·)ᵀ, ") for text in below)
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        (TWICE.format("opt.step()"), ["grad 1", "grad 1", "grad 4.9", "grad 4.9"]),  # (1, 1, −1), then (6, 6, −1)
+        (TWICE.format("pass"), ["grad 1", "grad 1", "grad 4.9", "grad 4.9"]),
+        (FROZEN, ["", "grad 2.5"]),
+        (GIVEN, ["grad 2.5"]),  # and not what `given` has, too
+    ],
+    ids=["called twice, moved", "called twice", "frozen", "a given leaf"],
+)
+def test_a_call_has_the_gradient_of_the_passes_through_it(engine, program, told):
+    view = viz.record(program, engine=engine).scene()["views"]["modules"]["network"]
+    last = {key: text for patch in view["patches"] for key, (_, text) in patch.items()}
+    assert [last[key] for key, unit in view["units"].items() if unit["t"] == "net"] == told
 
 
 def test_a_drawn_network_is_boxes_of_modules_and_a_tied_weight_belongs_to_both(T):

@@ -12,6 +12,7 @@ from support.samples import ACTIVATION, EXPONENTIAL, POINTWISE, RANDOM, SAMPLES
 import viz
 import viz.engines
 from viz.frames.scene import frame
+from viz.recording import notation
 
 pytestmark = pytest.mark.outer
 NUMBER = r"−?(?:\d[\d.]*(?:e−?\d+)?|∞|nan)"
@@ -136,6 +137,12 @@ def test_every_input_is_linked_to_an_op_and_gets_the_gradient_that_its_links_sho
             np.testing.assert_allclose(sum(sent[key_of[name]]), grad["data"], rtol=1e-9, equal_nan=True)
 
 
+def test_a_hook_on_a_module_is_no_op_of_the_program():
+    program = "net = T.nn.Linear(1, 1)\nnet.register_full_backward_hook(lambda module, gin, gout: None)\n"
+    ops = viz.record(f"{program}y = net(T.ones(2, 1, requires_grad=True))", engine="torch").graph.ops.values()
+    assert [notation.symbol(op) for op in ops] == ["module hook", "(·)ᵀ", "A@B + c", "module hook"]
+
+
 def told(program, engine):
     """The sentences of a program's steps."""
     return [step["sentence"] for step in viz.record(program, engine=engine).scene()["steps"]]
@@ -181,6 +188,47 @@ def test_a_leaf_that_is_sent_none_says_so_and_keeps_what_it_has(engine, through)
         assert not {"grad", "grad "} & set(texts)
 
 
+COUNTED = """
+class Net(T.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", T.tensor(0.0))
+
+    def forward(self, x):
+        self.calls += 1
+        return {}
+
+net = Net()
+for _ in range(2):
+    net(T.tensor(3.0))
+"""
+COUNTS = ["0 + 1 gives net.calls = 1 in place", "1 + 1 gives net.calls = 2 in place"]
+ZEROED = """
+w = T.tensor(1.0, requires_grad=True)
+(w * w).backward()
+w.grad = w.grad * 3
+(w * w).backward()
+w.grad.zero_()
+"""
+AVERAGED = "bn = T.nn.BatchNorm1d(2)\nx = T.tensor([[10.0, 20.0], [30.0, 60.0]])\ny = bn(x)"
+
+
+@pytest.mark.parametrize(
+    ("program", "line", "said"),
+    [
+        (COUNTED.format("x"), "self.calls += 1", COUNTS),
+        (COUNTED.format("x * self.calls"), "self.calls += 1", COUNTS),
+        (ZEROED, "w.grad.zero_()", ["w.grad = 8 now: its memory", "zero of 8 gives w.grad = 0 in place"]),
+        (AVERAGED, "y = bn(x)", ["bn.running_mean = [2, 4] now: its memory"]),
+    ],
+    ids=["a counter", "a counter in use", "a gradient", "running statistics"],
+)
+def test_what_is_written_in_place_is_told_at_its_line(engine, program, line, said):
+    recording = viz.record(program, engine=engine)
+    steps = [step for step in recording.scene()["steps"] if any(words in step["sentence"] for words in said)]
+    assert [recording.source[step["line"] - 1].strip() for step in steps] == [line] * len(said)
+
+
 @pytest.mark.parametrize("write", ["w.data -= 0.5 * w.grad", "w.detach().numpy()[()] = 0.5"], ids=["data", "NumPy"])
 def test_numbers_that_were_written_without_a_version_are_told_as_they_are(engine, write):
     said = told(f"w = T.tensor(2.0, requires_grad=True)\n(w * 3).backward()\n{write}\ny = w * 3", engine)
@@ -190,6 +238,19 @@ def test_numbers_that_were_written_without_a_version_are_told_as_they_are(engine
 
 NORM = "bn = T.nn.BatchNorm1d(2)\nx = T.tensor([[10.0, 20.0], [30.0, 60.0]])\ny = bn(x)\nbn.eval()\nz = bn(x)"
 LATE = "w = T.tensor(2.0, requires_grad=True)\ny = w * 3 + w\nwith T.no_grad():\n    w.add_(5)\ny.backward()"
+PENALTY = """
+W1, W2, x = (T.ones(*shape, requires_grad=True) for shape in ((3, 2), (1, 3), (4, 2)))
+y = T.tanh(x @ W1.T) @ W2.T
+g = T.autograd.grad(y.sum(), x, create_graph=True)[0]
+"""
+POWER = """
+w, v = T.tensor(3.0, requires_grad=True), T.tensor(2.0, requires_grad=True)
+g = T.autograd.grad(w ** 2 * v, w, create_graph=True)[0]
+"""
+CLIPPED = """
+a, b = T.nn.Linear(1, 1), T.nn.Linear(1, 1)
+(a(T.full((1, 1), 2.0)) + b(T.full((1, 1), 2.0))).sum().backward()
+T.nn.utils.clip_grad_{}"""
 PACKED = """
 x = T.tensor(3.0, requires_grad=True)
 with T.autograd.graph.saved_tensors_hooks(lambda t: t.item(), T.tensor):
@@ -214,6 +275,20 @@ with T.autograd.graph.saved_tensors_hooks(lambda t: t.item(), T.tensor):
             "a, b = T.tensor([1.0, 5.0], requires_grad=True).unbind()\n(a * b).backward()",
             "unbind receives 5 for a and 1 for b and sends [5, 1] to input.",
         ),
+        (
+            "a, b = T.tensor([1.0, 5.0], requires_grad=True).unbind()\nb.backward()",
+            "at b with the gradient 1: b changes",
+        ),
+        (
+            CLIPPED.format("norm_(a.parameters(), 9.0)"),
+            "clip_grad_norm_ leaves the gradients of 2 parameters as they are",
+        ),
+        (CLIPPED.format("norm_(a.parameters(), 1.0)"), "scales the gradients of 2 parameters: a.weight and a.bias."),
+        (CLIPPED.format("value_(b.weight, 1.0)"), "clip_grad_value_ clips the gradients of 1 parameter: b.weight."),
+        (AVERAGED, "which keeps x, what it worked out, bn.running_mean, bn.running_var and bn.weight for"),
+        (PENALTY, " @ W2ᵀᵀ"),
+        (POWER, " × 2 gives w¹·2 = 6"),
+        ("w = T.ones(2)\nw.add_(1)\nv = w.detach()", "detach of [2, 2] gives v = [2, 2]; it is not recorded"),
     ],
 )
 def test_what_an_op_did_is_told_in_words(engine, program, said):

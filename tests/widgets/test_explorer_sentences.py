@@ -59,7 +59,7 @@ def check(explorer, before, after, sentence, pressed):
     for cause in causes:
         if found := re.fullmatch(r"(\w+) requires (no )?grad", cause):
             assert leaves[found[1]] is not bool(found[2]), said
-        elif found := re.fullmatch(r"Line (\d+) now runs under (no_grad|inference_mode)", cause):
+        elif found := re.fullmatch(r"[Ll]ine (\d+) now runs under (no_grad|inference_mode)", cause):
             ops = of_line(after, explorer, int(found[1]))
             assert not any(op.recorded for op in ops if op.during == "forward"), said
         elif found := re.fullmatch(r"(\w+)\.grad(?: of line (\d+))? is (now|no longer) kept", cause):

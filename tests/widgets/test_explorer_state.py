@@ -117,6 +117,19 @@ def test_a_toggle_stands_for_the_value_of_its_own_line():
     assert explorer.result["account"].startswith(said)
 
 
+def test_what_can_have_no_gradient_is_offered_none():
+    source = "w = T.tensor([1.0, 2.0], requires_grad=True)\ni = w.argmax()\nwith T.no_grad():\n    v = w * 2\nu = w * 3"
+    explorer = viz.explore(source, state={"retain_grad": ["u"], "hooks": {"u": "double"}, "no_grad": []})
+    kept = [one["names"] for one in explorer.program["switches"] if one["called"] == "retain_grad"]
+    assert kept == [["u"]]
+
+
+def test_the_second_of_two_changes_goes_on_with_the_sentence():
+    explorer = viz.explore("w = T.tensor(1.0, requires_grad=True)\nu = w * 3\nv = u * 2\nv.backward()")
+    explorer.state = {"no_grad": [2], "hooks": {"v": "double"}}
+    assert explorer.result["account"].startswith("Line 2 now runs under no_grad, a hook on v doubles its gradient")
+
+
 def test_each_of_several_calls_of_backward_has_its_own_switches_beside_those_of_all():
     explorer = viz.explore(LOOP)
     switches = explorer.program["switches"]

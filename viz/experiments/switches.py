@@ -328,8 +328,11 @@ class Change:
     new: Any
     line: int
 
-    def told(self, recording: Recording | None) -> str:
-        """The change in words. A line that was not reached did nothing: then it is said what is written."""
+    def told(self, recording: Recording | None, first: bool = True) -> str:
+        """The change in words. A line that was not reached did nothing: then it is said what is written.
+
+        The `first` change begins the sentence.
+        """
         off = self.new == self.switch.off
         words = self._words()
         error = None if recording is None else recording.error
@@ -338,7 +341,8 @@ class Change:
             tensor = recording.tensors.get(words["name"])
             acts = acts and not (tensor is not None and tensor["is_leaf"])
         told = self.switch.told if acts or self.switch.put is None else self.switch.put
-        return told[off].format(**words)
+        text = told[off] if first else told[off][:1].lower() + told[off][1:]
+        return text.format(**words)
 
     def _words(self) -> dict[str, Any]:
         name, _, line = str(self.key).partition("@")
@@ -379,7 +383,7 @@ def changes(was: Program, before: State, now: Program, after: State) -> list[Cha
 
 def told(changed: Sequence[Change], recording: Recording | None) -> str:
     """The switches that were pressed, in words."""
-    return ", ".join(change.told(recording) for change in changed)
+    return ", ".join(change.told(recording, first=not number) for number, change in enumerate(changed))
 
 
 def unfelt(changed: Sequence[Change], recording: Recording) -> str:

@@ -9,7 +9,7 @@ from viz.frames.beside import Beside, both
 from viz.frames.buffers import Buffers
 from viz.frames.flow import Flow
 from viz.frames.stage import Stage
-from viz.frames.words import NONE, Words, arrived, hooked, joined, sentence
+from viz.frames.words import NONE, WORKED_OUT, Words, arrived, hooked, joined, sentence
 from viz.picture import grid as grids
 from viz.picture.svg import State
 from viz.recording import notation
@@ -219,7 +219,7 @@ class Director:
         if op.recorded:
             words += f", recorded as {op.name}"
             kept = Counter(self.words.saved(op, saved) for saved in op.saved)
-            names = [f"{name} twice" if count == 2 else name for name, count in kept.items()]
+            names = [f"{name} twice" if count == 2 and name != WORKED_OUT else name for name, count in kept.items()]
             if any(saved.state == "packed" for saved in op.saved):
                 words += "; a hook receives what it saves for the backward pass"
             elif kept:
@@ -242,9 +242,11 @@ class Director:
         roots = [self.graph.values[key] for key in event.values]
         first = next((later for later in rest if later.kind == "run"), None)
         seed = ""
-        if first is not None and first.gradients and len(roots) == 1:
+        if first is not None and len(roots) == 1:
             changed = next((later for later in rest[: rest.index(first)] if later.kind == "hook"), first)
-            seed = f" with the gradient {brief(changed.gradients[0].array)}"
+            # A node has one for each of its outputs, and the pass begins at one of them.
+            began = next((gradient.array for gradient in changed.gradients if gradient.array is not None), None)
+            seed = f" with the gradient {brief(began)}" if began is not None else ""
         for root in roots:
             self._passing(root.key, "ready", "done")
         names = ", ".join(root.title for root in roots) or "the roots"

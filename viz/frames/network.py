@@ -294,11 +294,34 @@ def _gradients(director: Director) -> tuple[Sizes, Sizes]:
     return runs, totals
 
 
+def _through(director: Director, whole: Network) -> dict[tuple[int, str], list[str]]:
+    """For each pass and leaf, by its AccumulateGrad: the boxes of the calls through which its gradient has come."""
+    boxes: dict[tuple[int, str], list[str]] = {}
+    for event in director.recording.events:
+        for gradient in event.gradients if event.kind == "send" else ():
+            if gradient.array is None or gradient.value is None or gradient.node in director.graph.ops:
+                continue
+            around = whole.unit_of.get(event.node or "", [])
+            for chain in whole.chains(gradient.value):  # of the version that the call was given
+                home = chain[:-1] if whole.units[chain[-1]].kind == "leaf" else chain
+                if home == around[: len(home)]:
+                    boxes.setdefault((event.pass_nr, gradient.node or ""), []).extend(chain[1:])
+    return {key: list(dict.fromkeys(units)) for key, units in boxes.items()}
+
+
+def _written(graph: Graph, key: str) -> str:
+    """The first version of a parameter: those that a step has written are the same parameter."""
+    while (value := graph.values[key]).how_shared == "in-place" and value.shares is not None:
+        key = value.shares
+    return key
+
+
 def _patches(
     director: Director, whole: Network, runs: Sizes, totals: Sizes, scales: Scales
 ) -> tuple[list[dict[str, list[str]]], dict[str, tuple[str, str]]]:
     """What each step changes in each box (its state and its gradient), and all states after the last step."""
     leaves = director.graph.accumulators()
+    through = _through(director, whole)
     met = dict.fromkeys([*runs, *totals], 0)
     state: dict[str, str] = dict.fromkeys(whole.units, "pending")
     sizes: dict[str, float | None] = {}
@@ -322,16 +345,19 @@ def _patches(
                 continue
             size, number_of = known[min(met[own], len(known) - 1)]
             met[own] += 1
+            if leaf is not None:
+                chain = through.get((number_of, key), chain)
             for unit in chain:
                 if leaf is not None:
                     if size is not None:
                         count = math.prod(leaf.shape or ())
-                        parts.setdefault(unit, {})[own] = size * size * count, count
+                        parts.setdefault(unit, {})[_written(director.graph, own)] = size * size * count, count
                         squares, counts = zip(*parts[unit].values(), strict=True)
                         sizes[unit] = math.sqrt(sum(squares) / sum(counts)) if sum(counts) else 0.0
                 elif unit not in (scales.weighted | scales.frozen) and (unit == own or passes.get(unit) != number_of):
                     sizes[unit] = size  # the gradient of the result of a module without parameters
                 passes[unit] = number_of
+                changed[unit] = None
         patch = {}
         for unit in changed:
             word = next((word for word in _PASSED_ON if word in loud[unit]), "done")

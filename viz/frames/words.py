@@ -37,7 +37,10 @@ class Words:
         """What a saved tensor is: a value's name, a number, or `its mask`."""
         if saved.value is not None:
             return self.graph.values[saved.value].title
-        return saved.text or f"its {saved.name}"
+        if saved.text or saved.name.isdigit():  # a custom Function's have no name
+            return saved.text or "a tensor of its own"
+        operands = len(op.next)
+        return "its input" if saved.name == "self" and operands == 1 else SAVED.get(saved.name, WORKED_OUT)
 
     def tab(self, op: Op, position: int) -> str:
         """A saved tensor with the op that saves it: `× keeps x`."""
@@ -52,7 +55,9 @@ class Words:
         if op.whole.endswith(".step"):
             return f"{op.whole} moves {count} by {'its gradient' if len(names) == 1 else 'their gradients'}: {told}"
         if not op.outputs:
-            return f"{op.whole} scales the gradients of {count}: {told}"
+            if op.idle:
+                return f"{op.whole} leaves the gradients of {count} as they are, within its limit: {told}"
+            return f"{op.whole} {'scales' if 'norm' in op.whole else 'clips'} the gradients of {count}: {told}"
         return f"{op.whole} writes new numbers into {count}: {told}"
 
     def gradient_of(self, node: str, number: int) -> str:
@@ -64,6 +69,13 @@ class Words:
 
 
 NONE = "None: no gradient"
+WORKED_OUT = "what it worked out"  # such as the mean and the deviation of a normalization
+# What PyTorch calls a saved tensor -> what it is. Others are internal to the op.
+SAVED = {name: f"its {name}" for name in ("indices", "mask", "result", "weight", "target", "input", "index", "bias")}
+SAVED |= dict.fromkeys(("self", "mat1", "tensor1", "batch1"), "its first input")
+SAVED |= dict.fromkeys(("other", "mat2", "tensor2", "batch2", "vec", "vec2", "exponent"), "its second input")
+SAVED |= {"result0": "its result", "grad_output": "the gradient that it is given"}
+SAVED |= {"total_weight": "the sum of the weights"}
 
 
 def joined(gradients: list[Gradient]) -> str:

@@ -127,10 +127,14 @@ class Unit:
 
 
 def has_modules(graph: Graph) -> bool:
-    """Whether the graph has modules to draw it by; or steps by hand, where not all of its values can be shown."""
+    """Whether the graph has modules to draw it by; or steps by hand, where not all of its values can be shown.
+
+    Modules that only count their calls leave nothing to draw.
+    """
     stepped = any(value.kind == "leaf" and value.how_shared == "in-place" for value in graph.values.values())
     large = len(graph.ops) + len(graph.values) > VISIBLE
-    return (stepped and large) or any(op.module for op in graph.ops.values())
+    inside = any(op.module for op in graph.ops.values()) and any(op.module for op in Drawn(graph).ops)
+    return (stepped and large) or inside
 
 
 class Drawn:
@@ -389,12 +393,12 @@ class Boxes:
     def _rest(self, rest: list[Group], block: int, more: str, steps: int) -> Group:
         """The fold of the rest: `11 × Block` and `1 … 11`, or of some steps `4 more steps` and `cat, Linear, tanh`."""
         kinds = [self._kind(group) for group in rest[:block]]
-        what = kinds[0] if block == 1 else f"({', '.join(kinds[:3])}{', …' if block > 3 else ''})"
+        what = ", ".join(kinds[:3]) + ", …" * (block > 3)
         paths = [group.level.path.split(".")[-1] for group in rest if group.level is not None]
-        title = f"{len(rest) // block} × {what}"
+        title = f"{len(rest) // block} × {what if block == 1 else f'({what})'}"
         below = f"{paths[0]} … {paths[-1]}" if paths and paths[0] != paths[-1] else ""
         if steps:
-            title, below = f"{steps} {more}step{'s' if steps > 1 else ''}", what.strip("()")
+            title, below = f"{steps} {more}step{'s' if steps > 1 else ''}", what
         return Group(_ops(rest), title=title, below=below, parts=rest, rest=True)
 
     def _kind(self, group: Group) -> str:
@@ -502,9 +506,9 @@ class Boxes:
         for key, chains in users.items():
             value = self.graph.values[key]
             if self._maker(key) is not None:
-                # What was written into a parameter by hand: its gradient is still the module's.
+                # What a step has written into a parameter: its gradient is still the module's, at each of its calls.
                 if value.kind == "leaf":
-                    self.copies[key] = [shared(chains)]
+                    self.copies[key] = self._homes(value, chains, parameter=True)
                     self._learning.update(around for chain in chains for around in chain)
                 continue
             parameter = value.kind == "leaf" or (value.op is None and self._owned(value))
@@ -580,11 +584,12 @@ class Boxes:
         elif self.graph.calls and value.name:
             return [[ROOT]]  # what the model was given
         around = shared(chains)
-        if value.home is not None:  # what a module was given comes from outside of it
+        home = value.home if value.op is None else self.graph.ops[value.op].module
+        if home is not None:  # what a module was given comes from outside of it
             outer = (
                 at
                 for at, key in enumerate(around[1:], 1)
-                if not self.units[key].fold and not _within(value.home, self.units[key].title)
+                if not self.units[key].fold and not _within(home, self.units[key].title)
             )
             around = around[: next(outer, len(around))]
         # a fold hides no parameter, but for what a step by hand has made of one

@@ -89,7 +89,8 @@ def svg_of(
     if legend:
         for number, scale in enumerate(legend):
             parts.append(_legend(scale, shown.height + 12 + 20 * number))
-        height, width = height + 14 + 20 * len(legend), max(width, _edge(legend[-1][0]) + 26 * SHADES + 60)
+        widest = max(_edge(words) for words, *_ in legend)
+        height, width = height + 14 + 20 * len(legend), max(width, widest + 26 * SHADES + 60)
     parts.append("</g>")
     if caption:
         width = max(width, min(NARROWEST, text_width(caption, SIZE["small"]) + 2 * svg.MARGIN))

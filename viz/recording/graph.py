@@ -116,6 +116,7 @@ class Op:
     # Inside a custom Function: the names that the function itself uses for its operands, by the keys of their values.
     called: dict[str, str] = field(default_factory=dict)
     whole: str = ""  # a library function of many ops, shown as one: `SGD.step`, `clip_grad_norm_`
+    idle: bool = False  # of a library function: it changed nothing
     # The module calls that it ran in, outermost first, if they are known.
     calls: list[int] = field(default_factory=list)
 

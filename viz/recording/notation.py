@@ -19,7 +19,7 @@ convolution conv, max_pool2d_with_indices max pool, scaled_dot_product_flash_att
 squeeze squeeze, unsqueeze unsqueeze, unsafe_view view, unsafe_split split, unsafe_chunk chunk, split_with_sizes split,
 lstm_layer LSTM, lstm_step LSTM step, mkldnn_rnn_layer LSTM, reshape_alias view, to_copy to, expand expand,
 reciprocal 1/(·), where where, copy_slices […] =, setitem […] =, as_strided view, select [i], slice [a:b], index […],
-getitem […]"""
+getitem […], BackwardHookFunction module hook"""
 SYMBOLS: dict[str, str] = dict(re.findall(r"([\w-]+) ([^,]+)", _SYMBOLS))
 IN_PLACE = re.compile(r"^[a-z0-9_]*[a-z0-9]_$")
 _SUPERSCRIPTS = str.maketrans("0123456789-.", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻·")
@@ -124,7 +124,12 @@ def applied(op: Op, text_of: Callable[[str], str]) -> str:
         return sign.replace("(·)" if "(·)" in sign and bare else "·", parts[0])
     if name in _BETWEEN and len(parts) == 1:  # a factor that belongs to the call and is not shown
         own = f" of {op.function}'s own" if op.function.isidentifier() and op.function[0] != "_" else ""
-        return f"{parts[0]} {_BETWEEN[name]} something{own if called(op) != name else ''}"
+        other = f"something{own if called(op) != name else ''}"
+        # In the graph of a pass, what no further gradient reaches is a number or the gradient that came.
+        numbers = [saved.text for saved in op.saved if saved.value is None and saved.text]
+        other = next(iter(numbers), "a gradient") if op.during == "backward" else other
+        first, second = (other, parts[0]) if op.next and op.next[0][0] is None else (parts[0], other)
+        return f"{first} {_BETWEEN[name]} {second}"
     return f"{_SAID.get(name, sign)} of {listed(parts)}" if parts else sign
 
 

@@ -20,6 +20,7 @@ from viz.recording.summary import measured, summarise
 from viz.recording.unseen import is_ours, note
 
 OWN = {"result", "result0", "result1", "result2", "mask", "indices", "total_weight", "save_mean", "save_invstd"}
+_NUMBERS = {"PowBackward0": "_saved_exponent", "MulBackward1": "_saved_other"}  # PowBackward1 saves a tensor
 LIGHT_PAST = 3000  # nodes read at once
 Answer = TypeVar("Answer")
 LIBRARIES = "torch.nn.", "tinygrad_edu.nn"  # where layers come from that everybody knows
@@ -213,15 +214,15 @@ class Reader:
         new = Value(f"v{len(self.graph.values)}", "leaf" if tensor.requires_grad else "result" if made else "input")
         self.graph.values[new.key] = new
         self._fill(new, tensor, line)
-        if not key and new.kind == "input":
-            new.name = self._gradient_name(tensor)
-            new.names = [new.name] if new.name else []
         if key:
             old = self.graph.values[key]
             new.shares, new.how_shared = key, "in-place"
             new.name, new.names, new.scope = old.name, list(old.names), old.scope
             if key in self._named_inside:
                 self._named_inside.add(new.key)
+        if not new.name and new.kind == "input":
+            new.name = self._gradient_name(tensor)
+            new.names = [new.name] if new.name else []
         self._see(tensor, new.key)
         return new.key
 
@@ -365,11 +366,12 @@ class Reader:
         storage = self.engine.storage(tensor)
         if storage:
             owner = self._storage.get(storage)
-            if owner is not None and not self._is_alias(tensor, owner):
-                owner = self.known(tensor)  # the last view of this memory is gone, but the tensor's own key remains
+            own = self.known(tensor)  # if it was written to; what else has this memory shares only its version
+            if owner is not None and (not self._is_alias(tensor, owner) or not (own is None or tensor._is_view())):
+                owner = own
             if owner is not None and owner != value.key and not value.shares:
                 value.shares = owner
-                value.how_shared = "view" if tensor._is_view() else "in-place" if value.version else "detach"
+                value.how_shared = "view" if tensor._is_view() else "detach" if own is None else "in-place"
             self._storage[storage] = value.key
 
     def _is_alias(self, tensor: Any, owner: str) -> bool:
@@ -505,10 +507,9 @@ class Reader:
     def _describe(self, op: Op, node: Any) -> None:
         op.custom = is_custom(node)
         self._read_metadata(op, node)
-        # PowBackward1 saves a tensor.
-        exponent = getattr(node, "_saved_exponent", None) if op.name == "PowBackward0" else None
-        if isinstance(exponent, (int, float)):
-            op.constants.append(f"{exponent:.6g}")
+        number = getattr(node, _NUMBERS[op.name], None) if op.name in _NUMBERS else None
+        if isinstance(number, (int, float)):
+            op.constants.append(f"{number:.6g}")
         self._read_saved(op, node)
 
     def accumulator(self, node: Any) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from viz.engines import OF_C, PARTS_OF_FUNCTION, Engine
 from viz.recording.graph import Argument, Op, Value
 from viz.recording.notation import base_name, called
@@ -27,6 +29,7 @@ NAMED = ("alpha", "beta", "rounding_mode")  # keywords that are settings, not op
 PLAIN = {int, float, bool, str, type(None), range, type, FunctionType, ModuleType}  # these contain no tensor
 OF_OTHERS = ("from_numpy", "as_tensor", "asarray", "frombuffer")  # make tensors whose memory others use
 DRAWS = ("uniform_", "normal_")  # fill a tensor with random numbers, such as the weights of a new layer
+UNCOUNTED = ("batch_norm", "instance_norm")  # write running statistics, and no version tells so
 LONGEST_WORD = 20  # characters of a string argument
 IDLE = 5_000  # lines in a row that do not call the engine, after which lines are not looked at until one does
 
@@ -261,24 +264,28 @@ class Watch:
 
     def name(self, outer: dict[str, Any]) -> None:
         """Take the names of tensors that the program has not made itself, where it has used them, whatever version."""
-        values = self.graph.values
         for name, thing in outer.items():
             for path, tensor in tensors_in(thing, self.engine):
-                if self.reader.known(tensor) is None:
-                    continue
-                value = values[self.reader.bind(name + path, tensor)]
-                while value.how_shared == "in-place" and not (before := values[value.shares or ""]).name:
-                    before.name, before.names, value = value.name, [value.name], before
+                if self.reader.known(tensor) is not None:
+                    self._bind_all(name + path, tensor)
+
+    def _bind_all(self, name: str, tensor: Any) -> None:
+        """Give a tensor a name, also in earlier versions that have none."""
+        values = self.graph.values
+        value = values[self.reader.bind(name, tensor)]
+        while value.how_shared == "in-place" and not (before := values[value.shares or ""]).name:
+            before.name, before.names, value = value.name, [value.name], before
 
     def _is_known(self, module: Any, inside: bool) -> bool:
         known = self._modules.get(id(module))
         return known is not None and known[0]() is module and (inside or not known[2])
 
     def _name_buffers(self, name: str, module: Any) -> None:
-        """Name buffers that an op used by their path; a mere counter of a module is not part of the picture."""
+        """Name buffers that an op used or wrote by their path; what only the library counts is not part of it."""
         for path, buffer in self.engine.held(module, "_buffers", name):
-            if self.reader.known(buffer) in self._used:
-                self.reader.bind(path, buffer)
+            known = self.reader.known(buffer)
+            if known in self._used or (known is not None and self.graph.values[known].op is not None):
+                self._bind_all(path, buffer)
 
     def _module(self, frame: FrameType | None) -> str:
         """The path of the innermost module whose `forward` is running, or an empty string."""
@@ -440,7 +447,8 @@ class Watch:
             if event == "return":
                 self._whole = False
                 with Reading(self.engine, self.graph):
-                    self._did_whole(label, kind, line, self._steps(frame), before)
+                    given = self._tensors([frame.f_locals.get("parameters")])
+                    self._did_whole(label, kind, line, self._steps(frame), before, given)
                 if self.shaken and kind == "init":
                     filled = frame.f_locals.get(frame.f_code.co_varnames[0])
                     self._shake([*filled.parameters()] if isinstance(filled, self.engine.module_type) else filled)
@@ -487,16 +495,30 @@ class Watch:
         """It has returned, or raised."""
 
     def _gradient(self, tensor: Any, kind: str) -> Any:
-        """The numbers of `.grad`, if they may be about to change."""
-        return self.reader.numbers(tensor.grad) if kind == "clip" else None
+        """A copy of the numbers of `.grad`, if they may be about to change."""
+        numbers = self.reader.numbers(tensor.grad) if kind == "clip" else None
+        return None if numbers is None else numbers.copy()
+
+    def _has_gradient(self, tensor: Any, numbers: Any) -> bool:
+        """Whether `.grad` still has these numbers."""
+        now = self.reader.numbers(tensor.grad)
+        return now is not None and np.array_equal(now, numbers, equal_nan=True)
 
     def _did_whole(
-        self, label: str, kind: str, line: int | None, loops: list[list[int]], before: dict[str, tuple[Any, int, Any]]
+        self,
+        label: str,
+        kind: str,
+        line: int | None,
+        loops: list[list[int]],
+        before: dict[str, tuple[Any, int, Any]],
+        given: list[Any],
     ) -> None:
-        """Record as one op what a library function has changed: the parameters, or their gradients."""
+        """Record as one op what a library function has changed: the parameters, or the gradients of those `given`."""
         values = self.graph.values
         moved = [key for key, (tensor, version, _) in before.items() if self.reader.version(tensor) != version]
-        scaled = [key for key, (_, _, grad) in before.items() if grad is not None]
+        graded = {key: (tensor, grad) for key, (tensor, _, grad) in before.items() if grad is not None}
+        changed = {key for key, (tensor, grad) in graded.items() if not self._has_gradient(tensor, grad)}
+        scaled = [key for key, (tensor, _) in graded.items() if key in changed or any(tensor is one for one in given)]
         outputs = dict.fromkeys(self.reader.value(before[key][0], line) for key in moved)
         if kind == "init":  # a tensor that is being made has no history: it is filled
             outputs = {key: None for key in outputs if values[key].how_shared == "in-place"}
@@ -504,7 +526,7 @@ class Watch:
         if (kind == "init" and not outputs) or not inputs:
             return
         op = Op(f"o{len(self.graph.ops)}", label, label, recorded=False, line=line, loops=loops, whole=label)
-        op.inputs, op.outputs = list(inputs), list(outputs)
+        op.inputs, op.outputs, op.idle = list(inputs), list(outputs), not (moved or changed)
         self.graph.ops[op.key] = op
         for key in outputs:
             values[key].op = None  # a parameter is still a leaf
@@ -538,7 +560,8 @@ class Watch:
                 self.cut = self.source.line(frame) or 0
             sys.settrace(None)
             return func(*args, **kwargs)
-        if name in ("__set__", "__delete__"):
+        # PyTorch makes a view of what a Function, or a hook on a module, returns as it was given.
+        if name in ("__set__", "__delete__") or self._entries.get(frame.f_code) == "apply":
             return func(*args, **kwargs)
         if name == "__get__":
             name = getattr(getattr(func, "__self__", None), "__name__", "")
@@ -657,6 +680,10 @@ class Watch:
                 self._create(value.key, line)
         for key, tensor in fresh:
             self._settle_in(key, tensor, sys._getframe(1))
+        for key, tensor in zip(inputs, tensors, strict=True) if name in UNCOUNTED else ():
+            if not tensor.requires_grad and (now := self.reader.value(tensor, line, look=True)) != key:
+                self._create(now, line)
+                self._used.add(now)  # the call is done with it: a later write changes it
 
     def _complete(self, op: Op, inputs: list[str], arguments: list[Argument], alone: bool) -> None:
         """Record what the engine's graph leaves out: inputs that get no gradient, and numbers.
@@ -698,9 +725,20 @@ class Watch:
         value = None if key is None else self.graph.values[key]
         if value is None or value.names or value.op is not None or value.key in self._used:
             return False
+        if value.how_shared == "in-place" or self._is_updated(tensor):
+            return False
         value.version = self.reader.version(tensor)
         value.array = self.reader.copy(tensor)
         return True
+
+    def _is_updated(self, tensor: Any) -> bool:
+        """Whether a `forward` of the program runs whose module holds this tensor, as `self.calls += 1` counts."""
+        return any(
+            tensor is held
+            for frame, module in self._forwards(sys._getframe(1))
+            if self.source.owns(frame)
+            for held in (*module._buffers.values(), *module._parameters.values())
+        )
 
     def _is_filled_by_data(self, tensor: Any) -> bool:
         """Whether `.data` is read before a parameter is used: a write to it then counts as making the parameter."""

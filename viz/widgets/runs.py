@@ -15,6 +15,7 @@ from viz.experiments.edits import Edited
 from viz.experiments.program import Program
 from viz.experiments.switches import PYTORCH, changes, told, unfelt
 from viz.picture.kept import Latest
+from viz.recording.graph import Graph, Value
 from viz.recording.record import STEPS, record, recorder
 from viz.recording.recording import Recording
 from viz.recording.source import without_other_frames
@@ -24,6 +25,7 @@ from viz.telling.account import account, missing, not_built, rewritten, said, ta
 
 SEED = 0  # the seed of every run on both engines, so that only the change makes a difference
 OF_ONE = "This program uses networks, tensors or functions of {0}, which it does not make itself: {1} cannot run it."
+CUTS = ("no_grad", "inference_mode", "detach")  # switches that cut a value off: it can learn once they are off
 _WARNED = 3  # warnings of a run that are shown
 _FROM_OUTSIDE = {"__import__", "eval", "exec", "input", "open"}  # what these give may differ from run to run
 # Its part of the result, what ran, and the sources of random numbers.
@@ -63,11 +65,20 @@ class Run:
     def tensors(self) -> list[str]:
         """The program's values that are tensors, and those that no run has reached: these can have a gradient."""
         recordings = self.recordings.values()
-        known = {name for one in recordings for value in one.graph.values.values() for name in value.names}
+        graphs = [one.graph for one in recordings]
+        known = {name for g in graphs for t in g.values.values() if self._can_learn(g, t) for name in t.names}
         ends = [one.error["line"] or 0 for one in recordings if one.error is not None]
         reached = len(self.program.source) if len(ends) < len(recordings) else max(ends, default=0)
         known |= {name for line in self.program.lines if line.last >= reached for name in line.names}
         return [name for name in self.program.values if name in known]
+
+    def _can_learn(self, graph: Graph, value: Value) -> bool:
+        """Whether a value can have a gradient in some state: no whole number can, nor what the program cuts off."""
+        op = graph.ops.get(value.op or "")
+        given = [graph.values[key] for key in op.inputs if key is not None] if op is not None else []
+        cut = op is not None and not op.recorded and any(one.requires_grad for one in given)
+        whole = value.dtype.startswith(("int", "uint", "bool"))
+        return not whole and (not cut or any(map(self.state.get, CUTS)))
 
     def told(self, before: Run, why: str) -> str:
         """The sentence on the change from another run: the switches, unless `why` or an edit by hand says more."""
