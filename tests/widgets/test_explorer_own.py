@@ -103,7 +103,7 @@ def test_a_line_is_left_out_and_a_network_evaluated() -> None:
     made.state = {"skipped": [4], "evaluated": ["model"]}
     assert made.result["code"][0] == "model.eval()"
     assert made.result["code"][-1] == "# optimizer.step()"
-    assert "model is in eval mode, Line 4 is left out" in made.result["account"]
+    assert "model is in eval mode, line 4 is left out" in made.result["account"]
     assert model.training
 
 
